@@ -1,0 +1,72 @@
+# The only entry points. Each target sets up what it needs in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# One numba cache for all test processes, named by a hash of the package's files:
+# a cached caller does not notice a change in another file, a new folder does.
+KERNELS = $(shell cat $$(find src -name '*.py' | LC_ALL=C sort) | cksum | cut -d' ' -f1)
+export NUMBA_CACHE_DIR = $(CURDIR)/.cache/numba/$(KERNELS)
+# What `make test` may take, in seconds on 2 cores. The run fails above it.
+TEST_BUDGET := 600
+PYTEST_WHEEL = cd $(1) && bin/python -m pytest -q -m "contract and not slow" -p no:cacheprovider \
+	-c $(CURDIR)/tests/wheel.ini --rootdir $(CURDIR)/tests $(CURDIR)/tests/contract
+
+.PHONY: help run test test-slow test-wheel test-min lint format bench clean
+
+help:
+	@echo "make run        check 60 constraints on the wine data and explain two planted contradictions"
+	@echo "make test       the suite (budget $(TEST_BUDGET) s)"
+	@echo "make test-slow  the long property tests"
+	@echo "make test-wheel build the wheel and run the contract tests against it"
+	@echo "make test-min   the same with the oldest supported scikit-learn"
+	@echo "make lint       ruff, mypy, import-linter"
+	@echo "make bench      measure the figures of benchmarks/"
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Coterie needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	@touch $(READY)
+
+run: $(READY)
+	$(BIN)/python examples/check_wine.py
+
+test: $(READY)
+	COTERIE_TEST_BUDGET=$(TEST_BUDGET) $(BIN)/python -m pytest -n 2 --durations=10
+
+test-slow: $(READY)
+	$(BIN)/python -m pytest -n 2 --durations=10 -m slow
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build --wheel --outdir dist . > /dev/null
+
+.PHONY: dist
+test-wheel: dist
+	rm -rf .venv-wheel
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[test]"
+	$(call PYTEST_WHEEL,.venv-wheel)
+
+test-min: dist
+	rm -rf .venv-min
+	$(PYTHON) -m venv .venv-min
+	.venv-min/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[test]" "scikit-learn==1.7.*"
+	$(call PYTEST_WHEEL,.venv-min)
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv .venv-wheel .venv-min .cache dist build

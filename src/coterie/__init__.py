@@ -1,0 +1,40 @@
+"""Coterie: clusters that respect what you know.
+
+Names are loaded when they are first used (PEP 562), so `import coterie` is instant and
+checking constraints does not import scikit-learn.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from coterie.constraints import Constraints
+    from coterie.exceptions import InfeasibleConstraintsError
+
+__version__ = "0.1.0"
+
+# public name -> the module that holds it; a module's own name maps to itself
+_HOMES = {
+    "Constraints": "coterie.constraints",
+    "InfeasibleConstraintsError": "coterie.exceptions",
+}
+_MODULES = ("base", "constraints", "datasets", "exceptions", "metrics", "testing")
+
+__all__ = ["Constraints", "InfeasibleConstraintsError", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"coterie.{name}")
+    else:
+        raise AttributeError(f"module 'coterie' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES, *_MODULES})

@@ -1,0 +1,51 @@
+"""The exceptions and warnings of Coterie, in one place so that they can be caught by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "CoterieWarning",
+    "InfeasibleConstraintsError",
+    "UncachedKernelWarning",
+    "UndecidedError",
+    "UnsupportedConstraintError",
+    "ViolatedConstraintsWarning",
+]
+
+
+class InfeasibleConstraintsError(ValueError):
+    """No clustering can meet the constraints; the message says which ones collide.
+
+    Attributes
+    ----------
+    certificate : Conflict, Feasibility or None
+        The proof behind the message, where there is one.
+    """
+
+    def __init__(self, message: str, certificate: Any = None) -> None:
+        super().__init__(message)
+        self.certificate = certificate
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.certificate)
+
+
+class UndecidedError(RuntimeError):
+    """A yes or no was asked of a question that was not decided within its budget."""
+
+
+class UnsupportedConstraintError(ValueError):
+    """A method was given a kind of constraint that it cannot honour."""
+
+
+class CoterieWarning(UserWarning):
+    """The parent of the package's warnings."""
+
+
+class ViolatedConstraintsWarning(CoterieWarning):
+    """A soft method outvoted some constraints; `violations_` lists them."""
+
+
+class UncachedKernelWarning(CoterieWarning):
+    """Compiled kernels cannot be kept on this machine, so every process compiles them anew."""
