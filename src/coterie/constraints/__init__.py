@@ -1,0 +1,35 @@
+"""The language of constraints: say what is known, check it, have contradictions explained."""
+
+from coterie.constraints._closure import Contracted
+from coterie.constraints._conflict import Conflict, Implied
+from coterie.constraints._constraints import Constraints
+from coterie.constraints._distance_rules import (
+    EpsilonRange,
+    delta_constraints,
+    epsilon_range,
+    epsilon_repair,
+    epsilon_violations,
+)
+from coterie.constraints._explain import Explanation
+from coterie.constraints._feasible import Feasibility
+from coterie.constraints._statements import ALL_KINDS, Group, Pairs
+from coterie.constraints._violations import BrokenGroup, Violations
+
+__all__ = [
+    "ALL_KINDS",
+    "BrokenGroup",
+    "Conflict",
+    "Constraints",
+    "Contracted",
+    "EpsilonRange",
+    "Explanation",
+    "Feasibility",
+    "Group",
+    "Implied",
+    "Pairs",
+    "Violations",
+    "delta_constraints",
+    "epsilon_range",
+    "epsilon_repair",
+    "epsilon_violations",
+]

@@ -1,0 +1,544 @@
+"""`Constraints`: one immutable value that says everything known about pairs and labels of n items.
+
+Statements are stored as they were made (pairs as pairs, groups as groups); components, the contracted graph,
+feasibility and explanations are worked out from them on demand and kept. The work is in the neighbouring
+modules; this one is the surface.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from coterie.constraints import _algebra, _build, _diagnose, _explain, _explicit, _feasible, _sample
+from coterie.constraints import _violations as _broken
+from coterie.constraints._closure import Contracted, contract, find_components
+from coterie.constraints._files import read_file, write_file
+from coterie.constraints._frames import build_frame, frame_columns
+from coterie.constraints._inputs import (
+    Ids,
+    check_range,
+    drop_self_pairs,
+    infer_n_items,
+    item_name,
+    read_confidence,
+    read_hard,
+    read_pairs,
+    read_source,
+    read_weight,
+)
+from coterie.constraints._statements import (
+    CANNOT_LINK,
+    MUST_LINK,
+    NO_PAIRS,
+    Group,
+    IntArray,
+    Pairs,
+    canonical,
+    find_rows,
+    frozen,
+    merge_groups,
+)
+
+DEFAULT_BUDGET = 1_000_000
+
+
+class Constraints:
+    """What is known about pairs and labels of n items; immutable.
+
+    Parameters
+    ----------
+    must_link, cannot_link : sequence of pairs or array of shape (m, 2), optional
+        Items that belong together, and items that do not. Row numbers from 0, or ids where `ids` is given.
+    n_items : int, optional
+        Number of items. By default the number of ids, else one more than the largest item named.
+    weight : float or array, default 1
+        Strength of each pair, finite and not negative; a soft pair of weight 0 is kept without effect. This
+        and the next three take one value for all pairs or one per pair, the must-links' first.
+    confidence : float or array, optional
+        Probability that the statement is true, above 0.5 and at most 1.
+    hard : bool or array, default False
+        Whether soft methods must obey the pair too. (Hard methods obey every pair.)
+    source : str or sequence of str, optional
+        Who or what said it.
+    ids : sequence, optional
+        Your own name for each item, in row order; messages and tables use them.
+
+    Notes ----- Pairs are kept as i < j, sorted. Duplicates add up: weights sum, confidences sum as
+    log-odds, hard wins. A must-link of an item with itself is dropped; a cannot-link of an item with itself
+    is an error. Sources and ids are remarks: `==` and `hash` look at the statements alone.
+
+    Examples
+    --------
+    >>> from coterie import Constraints
+    >>> c = Constraints(must_link=[(0, 1), (1, 2)], cannot_link=[(2, 3)], n_items=5)
+    >>> c
+    Constraints(5 items: 2 must-links, 1 cannot-link)
+    >>> c.components
+    array([0, 0, 0, 1, 2])
+    >>> bool(c.check(n_clusters=1)), bool(c.check(n_clusters=2))
+    (False, True)
+    >>> print((c | Constraints(cannot_link=[(0, 2)], n_items=5)).explain())
+    0 must join 2 (0-1-2), yet 0 and 2 are cannot-linked.
+    Drop any one of: must-link 0-1, must-link 1-2, cannot-link 0-2.
+    Cheapest way out found: drop 1 pair: cannot-link 0-2 (weight 1). The rest can be met.
+    """
+
+    # scikit-learn splits what has a shape and can be indexed; a loop over items would mean nothing
+    __iter__ = None
+
+    _n_items: int
+    _must: Pairs
+    _cannot: Pairs
+    _groups: tuple[Group, ...]
+    _ids: Ids | None
+
+    def __init__(
+        self,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        *,
+        n_items: int | None = None,
+        weight: Any = None,
+        confidence: Any = None,
+        hard: Any = None,
+        source: Any = None,
+        ids: Any = None,
+    ) -> None:
+        names = None if ids is None else Ids(ids)
+        must, cannot = (
+            read_pairs(must_link, "must_link", names),
+            read_pairs(cannot_link, "cannot_link", names),
+        )
+        n = infer_n_items(n_items, names, must, cannot)
+        check_range(must, n, "must_link")
+        check_range(cannot, n, "cannot_link")
+        m, total = len(must), len(must) + len(cannot)
+        every = Pairs(
+            np.concatenate([must, cannot]),
+            read_weight(weight, total),
+            read_confidence(confidence, total),
+            read_hard(hard, total),
+            *read_source(source, total),
+        )
+        tables = []
+        for kind, part in ((MUST_LINK, slice(0, m)), (CANNOT_LINK, slice(m, None))):
+            tables.append(canonical(drop_self_pairs(every.take(part), kind, names), "sum"))
+        self._set(n, tables[0], tables[1], (), names)
+
+    def _set(
+        self, n_items: int, must: Pairs, cannot: Pairs, groups: Sequence[Group], ids: Ids | None
+    ) -> None:
+        for name, value in (
+            ("_n_items", n_items),
+            ("_must", must),
+            ("_cannot", cannot),
+            ("_groups", tuple(groups)),
+            ("_ids", ids),
+        ):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def _from_parts(
+        cls, n_items: int, must: Pairs, cannot: Pairs, groups: Sequence[Group], ids: Ids | None
+    ) -> Constraints:
+        """Build from canonical parts, unchecked."""
+        new = cls.__new__(cls)
+        new._set(n_items, must, cannot, groups, ids)
+        return new
+
+    # ---- building -------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_labels(
+        cls, y: Any, *, weight: float | None = None, source: str | None = None, ids: Any = None
+    ) -> Constraints:
+        """Partial labels: equal labels together, different labels apart; -1 (or None, NaN) is unknown.
+
+        Kept as one group, never as pairs. Hard unless a weight is given.
+
+        Examples
+        --------
+        >>> Constraints.from_labels([0, 0, 1, -1, -1])
+        Constraints(5 items: 3 labelled in 2 classes)
+        """
+        return cls._from_group("label", y, weight, source, ids, "y")
+
+    @classmethod
+    def distinct(
+        cls, groups: Any, *, weight: float | None = None, source: str | None = None, ids: Any = None
+    ) -> Constraints:
+        """At most one item of each group in a cluster, such as one record per source or one face per frame.
+
+        `groups` has one value per item; -1, None or NaN: in no group. Hard unless a weight is given.
+
+        Examples
+        --------
+        >>> Constraints.distinct(["a", "a", "b", "b", None]).check(n_clusters=2).status
+        'feasible'
+        """
+        return cls._from_group("distinct", groups, weight, source, ids, "groups")
+
+    @classmethod
+    def across(
+        cls, groups: Any, *, weight: float | None = None, source: str | None = None, ids: Any = None
+    ) -> Constraints:
+        """Items of different groups never share a cluster. `groups` as in `distinct`.
+
+        Examples
+        --------
+        >>> Constraints.across(["north", "north", "south"]).check(n_clusters=1).status
+        'infeasible'
+        """
+        return cls._from_group("across", groups, weight, source, ids, "groups")
+
+    @classmethod
+    def _from_group(
+        cls, kind: Any, values: Any, weight: float | None, source: str | None, ids: Any, name: str
+    ) -> Constraints:
+        n_items, group = _build.group_statement(kind, values, weight, source, name)
+        names = None if ids is None else Ids(ids)
+        infer_n_items(n_items, names)
+        return cls._from_parts(n_items, NO_PAIRS, NO_PAIRS, (group,) if len(group.items) else (), names)
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, ids: Any = None, n_items: int | None = None) -> Constraints:
+        """Read a data frame of any library with the columns `i`, `j` and `kind`.
+
+        `kind` is must-link (or ml) or cannot-link (or cl); `weight`, `confidence`, `hard` and `source` may
+        follow. A group takes one row per item: `i`, `kind` (label, distinct or across) and `group`; a
+        column `set` tells several groups of one kind apart.
+        """
+        columns = frame_columns(frame)
+        numbers = range(len(next(iter(columns.values()), [])))
+        names = None if ids is None else Ids(ids)
+        parts = _build.from_columns(columns, names, n_items, place="row", numbers=numbers, text=False)
+        return cls._from_parts(*parts[:3], merge_groups(parts[3], "sum"), parts[4])
+
+    @classmethod
+    def from_matrix(cls, matrix: Any, *, ids: Any = None) -> Constraints:
+        """Read a square matrix, sparse or dense: positive entries are must-links, negative ones cannot-links.
+
+        The size of an entry is its weight. Symmetric, or one triangle only.
+        """
+        n_items, must, cannot = _build.from_matrix(matrix)
+        names = None if ids is None else Ids(ids)
+        infer_n_items(n_items, names)
+        return cls._from_parts(n_items, must, cannot, (), names)
+
+    @classmethod
+    def read(cls, path: Any, *, ids: Any = None, n_items: int | None = None) -> Constraints:
+        """Read a file (.csv, .json, .parquet) with the columns of `from_frame`.
+
+        Items are named by row number, or by your own ids if `ids` holds the id of each row.
+        """
+        parts = read_file(path, None if ids is None else Ids(ids), n_items)
+        return cls._from_parts(*parts[:3], merge_groups(parts[3], "sum"), parts[4])
+
+    @classmethod
+    def sample(
+        cls,
+        y: Any,
+        n_pairs: int,
+        *,
+        how: _sample.How = "random",
+        noise: float = 0.0,
+        n_clusters: int | None = None,
+        random_state: Any = None,
+    ) -> Constraints:
+        """Draw pairs from a known labelling (-1: unknown), as experiments do.
+
+        Parameters
+        ----------
+        y : array of shape (n_items,)
+            The labels.
+        n_pairs : int
+            How many different pairs to draw.
+        how : {"random", "balanced", "easy"}
+            Any pairs; as many must-links as cannot-links; or only pairs with which greedy clustering into
+            `n_clusters` (by default the number of classes) cannot get stuck.
+        noise : float
+            Share of the pairs that is turned into its opposite.
+        n_clusters : int, optional
+            For "easy".
+        random_state : int or generator, optional
+            Seed.
+        """
+        n_items, (pairs, must) = _sample.sample_pairs(y, n_pairs, how, noise, n_clusters, random_state)
+        return cls(pairs[must], pairs[~must], n_items=n_items)
+
+    @classmethod
+    def sample_chunklets(
+        cls, y: Any, n_chunklets: int, size: int = 2, *, random_state: Any = None
+    ) -> Constraints:
+        """Draw disjoint sets of `size` items of one class, each tied together by must-links."""
+        n_items, pairs = _sample.sample_chunklets(y, n_chunklets, size, random_state)
+        return cls(pairs, n_items=n_items)
+
+    @classmethod
+    def sample_teachers(
+        cls, y: Any, n_teachers: int, n_seen: int = 5, *, random_state: Any = None
+    ) -> Constraints:
+        """Let teachers each sort a random subset of `n_seen` items by class, and state all pairs of it."""
+        n_items, (pairs, must), who = _sample.sample_teachers(y, n_teachers, n_seen, random_state)
+        order = np.concatenate([np.flatnonzero(must), np.flatnonzero(~must)])
+        return cls(pairs[must], pairs[~must], n_items=n_items, source=[who[row] for row in order.tolist()])
+
+    # ---- what it says ---------------------------------------------------------------------------------
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return self._n_items
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of stated pairs; groups are not counted."""
+        return self._must.n + self._cannot.n
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(n_items,), so that scikit-learn hands each fold its own constraints."""
+        return (self._n_items,)
+
+    @property
+    def must_link(self) -> IntArray:
+        """The must-links, shape (m, 2), i < j, sorted."""
+        return self._must.ij
+
+    @property
+    def cannot_link(self) -> IntArray:
+        """The cannot-links, shape (m, 2), i < j, sorted."""
+        return self._cannot.ij
+
+    @property
+    def must_table(self) -> Pairs:
+        """The must-links with weight, confidence, hardness and source."""
+        return self._must
+
+    @property
+    def cannot_table(self) -> Pairs:
+        """The cannot-links with weight, confidence, hardness and source."""
+        return self._cannot
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The label, distinct and across statements."""
+        return self._groups
+
+    @property
+    def ids(self) -> Any:
+        """Your name of each item, or None."""
+        return None if self._ids is None else self._ids.values
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Which kinds of statement occur."""
+        found = {group.kind for group in self._groups}
+        pairs = {kind for kind, table in ((MUST_LINK, self._must), (CANNOT_LINK, self._cannot)) if table.n}
+        return frozenset(found | pairs)
+
+    @cached_property
+    def constrained_items(self) -> IntArray:
+        """The items that any statement names, sorted."""
+        named = [self._must.ij.ravel(), self._cannot.ij.ravel(), *(group.items for group in self._groups)]
+        return frozen(np.unique(np.concatenate(named)))
+
+    @cached_property
+    def components(self) -> IntArray:
+        """Component of each item under must-links and equal labels, numbered by first appearance."""
+        return frozen(find_components(self._n_items, self._must, self._groups))
+
+    @cached_property
+    def contracted(self) -> Contracted:
+        """The cannot-links and groups between components; never written out pair by pair."""
+        return contract(self.components, self._cannot, self._groups)
+
+    def item_name(self, item: int) -> str:
+        """How messages name an item: its id, else its row number."""
+        return item_name(self._ids, item)
+
+    def __repr__(self) -> str:
+        said = []
+        for table, name in ((self._must, "must-link"), (self._cannot, "cannot-link")):
+            if table.n:
+                hard = f", {int(table.hard.sum()):,} hard" if table.hard.any() else ""
+                said.append(f"{table.n:,} {name}{'s' if table.n > 1 else ''}{hard}")
+        words = {
+            "label": "labelled in {} classes",
+            "distinct": "in {} distinct groups",
+            "across": "across {} groups",
+        }
+        said += [f"{len(g.items):,} {words[g.kind].format(g.n_codes)}" for g in self._groups]
+        return f"Constraints({self._n_items:,} items: {', '.join(said) or 'nothing known'})"
+
+    # ---- what follows from it -------------------------------------------------------------------------
+
+    def check(
+        self, n_clusters: int, *, nonempty: bool = False, budget: int = DEFAULT_BUDGET
+    ) -> _feasible.Feasibility:
+        """Can all statements be met with at most `n_clusters` clusters?
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number of clusters.
+        nonempty : bool
+            Whether all of them must be used.
+        budget : int
+            Steps that the exact search may take on what the fast steps leave open.
+
+        Returns
+        -------
+        Feasibility
+            `status` is "feasible" (with a labelling as `witness`), "infeasible" (with a `certificate`) or
+            "undecided". Its `bool()` raises when undecided.
+        """
+        if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer) or n_clusters < 1:
+            raise ValueError(f"n_clusters must be a whole number, at least 1; got {n_clusters!r}.")
+        return _feasible.check(self, int(n_clusters), nonempty=nonempty, budget=budget)
+
+    def explain(self, n_clusters: int | None = None, *, budget: int = DEFAULT_BUDGET) -> _explain.Explanation:
+        """Say which statements collide and what can be dropped; `print` the answer.
+
+        Without `n_clusters`, only contradictions that hold for any number of clusters are looked for.
+        """
+        return _explain.explain(self, n_clusters, budget=budget)
+
+    def violations(self, labels: Any) -> _broken.Violations:
+        """Which statements a labelling breaks (-1: in no cluster); false if none, prints as a table."""
+        return _broken.find_violations(self, labels)
+
+    def informativeness(self, labels: Any) -> float:
+        """Share of the stated pairs that an unconstrained labelling breaks; NaN if there are none."""
+        return _diagnose.informativeness(self, labels)
+
+    def coherence(self, X: Any, *, max_products: int = 10_000_000, random_state: Any = 0) -> float:
+        """Share of (must-link, cannot-link) pairs that do not pull against each other.
+
+        Two pull against each other if one, projected on the line of the other, overlaps it (Davidson,
+        Wagstaff and Basu 2006). Stated pairs only; NaN without both kinds. Above `max_products` a random
+        part of each kind is used.
+        """
+        return _diagnose.coherence(self, X, max_products, random_state)
+
+    def closure(self, max_pairs: int = 10_000_000) -> Constraints:
+        """All pairs that follow, written out; refused above `max_pairs`, since this is quadratic."""
+        return _explicit.closure(self, max_pairs)
+
+    # ---- other constraints out of it ------------------------------------------------------------------
+
+    def __getitem__(self, rows: Any) -> Constraints:
+        """The statements among the given rows (numbers, mask or slice), renumbered."""
+        return _algebra.take_rows(self, rows)
+
+    def __or__(self, other: Any) -> Constraints:
+        """Both: duplicates keep the stronger weight (idempotent), hard wins."""
+        return _algebra.combine(self, other, "max") if isinstance(other, Constraints) else NotImplemented
+
+    def __add__(self, other: Any) -> Constraints:
+        """Both: the evidence of duplicates adds up, hard wins."""
+        return _algebra.combine(self, other, "sum") if isinstance(other, Constraints) else NotImplemented
+
+    def split(
+        self, n_folds: int = 5, *, random_state: Any = None
+    ) -> Iterator[tuple[Constraints, Constraints]]:
+        """Hold out pairs: yields (kept, held out) for each fold.
+
+        Held-out pairs that the kept ones entail are left out, since predicting them proves nothing. Groups
+        stay in the kept part.
+        """
+        return _algebra.split(self, n_folds, random_state)
+
+    def drop(
+        self,
+        other: Constraints | None = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        source: str | None = None,
+    ) -> Constraints:
+        """Leave out pairs: those of another `Constraints`, those listed, or all of a source."""
+        tables = []
+        asked = (must_link, cannot_link) if other is None else (other.must_link, other.cannot_link)
+        for table, pairs, name in zip(
+            (self._must, self._cannot), asked, (MUST_LINK, CANNOT_LINK), strict=True
+        ):
+            wanted = np.sort(read_pairs(pairs, name, self._ids if other is None else None), axis=1)
+            rows = find_rows(table, wanted)
+            if (rows < 0).any():
+                i, j = (self.item_name(item) for item in wanted[np.argmin(rows)].tolist())
+                raise ValueError(f"there is no {name} {i}-{j} to drop.")
+            keep = np.ones(table.n, dtype=bool)
+            keep[rows] = False
+            if source is not None:
+                keep &= np.array([name != source for name in table.source_names()], dtype=bool)
+            tables.append(table.take(keep))
+        groups = [group for group in self._groups if source is None or group.source != source]
+        return self._from_parts(self._n_items, tables[0], tables[1], groups, self._ids)
+
+    def only_hard(self) -> Constraints:
+        """The hard statements alone."""
+        must, cannot = (table.take(table.hard) for table in (self._must, self._cannot))
+        groups = [group for group in self._groups if group.weight is None]
+        return self._from_parts(self._n_items, must, cannot, groups, self._ids)
+
+    def with_ids(self, ids: Any) -> Constraints:
+        """The same statements, with your own name for each item."""
+        names = Ids(ids)
+        infer_n_items(self._n_items, names)
+        return self._from_parts(self._n_items, self._must, self._cannot, self._groups, names)
+
+    # ---- out of the program ---------------------------------------------------------------------------
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Return a data frame that `from_frame` reads; `library` is "pandas", "polars" or "pyarrow"."""
+        return build_frame(self._columns(), library)
+
+    def write(self, path: Any) -> None:
+        """Write a file that `read` reads: .csv, .json (with ids and number of items) or .parquet."""
+        write_file(path, self._columns(), self._ids, self._n_items)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return _build.to_columns(self._must, self._cannot, self._groups, self._ids)
+
+    # ---- a frozen value -------------------------------------------------------------------------------
+
+    @cached_property
+    def _digest(self) -> bytes:
+        said = hashlib.sha256(str(self._n_items).encode())
+        for table in (self._must, self._cannot):
+            for column in (table.ij, table.weight, table.confidence, table.hard):
+                said.update(str(column.shape).encode() + column.tobytes())
+        for group in self._groups:
+            said.update(group.digest + repr(group.weight).encode())
+        return said.digest()
+
+    def __eq__(self, other: object) -> bool:
+        return self._digest == other._digest if isinstance(other, Constraints) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._digest)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"Constraints cannot be changed; build a new one (tried to set {name!r}).")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"Constraints cannot be changed (tried to delete {name!r}).")
+
+    def __copy__(self) -> Constraints:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Constraints:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self._n_items, self._must, self._cannot, self._groups, self._ids)
+
+
+def _restore(*parts: Any) -> Constraints:
+    return Constraints._from_parts(*parts)

@@ -1,0 +1,186 @@
+"""Drawing constraints from a known labelling, as the experiments of the field do.
+
+Pairs are drawn uniformly without repetition; "balanced" draws as many must-links as cannot-links; "easy"
+keeps only pairs that leave the contracted cannot-link graph (k - 1)-degenerate, so that greedy clustering
+in the right order cannot fail (Davidson and Ravi 2006). Teachers sort small random subsets (the book,
+chapter 3). `noise` turns a share of the pairs into their opposite.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from coterie.constraints._closure import contract, find_components
+from coterie.constraints._colouring import apart_graph, peel
+from coterie.constraints._statements import BoolArray, IntArray, canonical, plain_pairs
+
+How = Literal["random", "balanced", "easy"]
+Draw = tuple[IntArray, BoolArray]  # pairs, and which of them are must-links
+
+# Draws for each pair wanted, before "easy" gives up.
+_PATIENCE = 20
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """A NumPy generator from a seed, a generator, or a scikit-learn style RandomState."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    return np.random.default_rng(random_state)
+
+
+def known_labels(y: Any) -> tuple[IntArray, IntArray, int]:
+    """Items with a known label, the code of each, and the number of all items."""
+    from coterie.constraints._build import group_statement
+
+    n_items, group = group_statement("label", y, None, None, "y")
+    return group.items, group.codes, n_items
+
+
+def sample_pairs(
+    y: Any, n_pairs: int, how: How, noise: float, n_clusters: int | None, random_state: Any
+) -> tuple[int, Draw]:
+    """See `Constraints.sample`."""
+    if how not in ("random", "balanced", "easy"):
+        raise ValueError(f"how must be 'random', 'balanced' or 'easy'; got {how!r}.")
+    if not 0 <= noise <= 1:
+        raise ValueError(f"noise is the share of pairs turned into their opposite, 0 to 1; got {noise}.")
+    if n_pairs < 0:
+        raise ValueError(f"n_pairs must not be negative, got {n_pairs}.")
+    rng = as_generator(random_state)
+    items, codes, n_items = known_labels(y)
+    if how == "balanced":
+        n_must = (n_pairs + 1) // 2
+        within = _draw(items, codes, n_must, True, rng)
+        between = _draw(items, codes, n_pairs - n_must, False, rng)
+        pairs = np.concatenate([within, between])
+    elif how == "random":
+        pairs = _draw(items, codes, n_pairs, None, rng)
+    else:
+        k = len(np.unique(codes)) if n_clusters is None else n_clusters
+        pairs = _draw_easy(items, codes, n_items, n_pairs, k, rng)
+    label = np.full(n_items, -1, dtype=np.int64)
+    label[items] = codes
+    is_must = label[pairs[:, 0]] == label[pairs[:, 1]]
+    flipped = rng.choice(n_pairs, size=round(noise * n_pairs), replace=False)
+    is_must[flipped] = ~is_must[flipped]
+    return n_items, (pairs, is_must)
+
+
+def _draw(
+    items: IntArray, codes: IntArray, n_pairs: int, same: bool | None, rng: np.random.Generator
+) -> IntArray:
+    """Draw distinct pairs uniformly: of one class (same), of two (not same), or any (None)."""
+    m = len(items)
+    counts = np.bincount(codes, minlength=1)
+    n_within = int((counts * (counts - 1) // 2).sum())
+    n_all = m * (m - 1) // 2
+    available = {True: n_within, False: n_all - n_within, None: n_all}[same]
+    if n_pairs > available:
+        kind = {True: "pairs of one class", False: "pairs of two classes", None: "pairs"}[same]
+        raise ValueError(f"{n_pairs} pairs wanted, but {m} labelled items make only {available} {kind}.")
+    if n_all <= 4 * n_pairs or n_all <= 10_000:
+        i, j = np.triu_indices(m, 1)
+        if same is not None:
+            fits = (codes[i] == codes[j]) == same
+            i, j = i[fits], j[fits]
+        chosen = rng.choice(len(i), size=n_pairs, replace=False)
+        return np.column_stack([items[i[chosen]], items[j[chosen]]])
+
+    by_code = np.argsort(codes, kind="stable")
+    starts = np.cumsum(counts) - counts
+    chance = counts * (counts - 1) / max(2 * n_within, 1)
+
+    def propose(size: int) -> tuple[IntArray, IntArray]:
+        if same is True:
+            code = rng.choice(len(counts), size=size, p=chance)
+            a = rng.integers(counts[code])
+            b = rng.integers(counts[code] - 1)
+            return by_code[starts[code] + a], by_code[starts[code] + b + (b >= a)]
+        a, b = rng.integers(m, size=size), rng.integers(m - 1, size=size)
+        return a, b + (b >= a)
+
+    keys = np.empty(0, dtype=np.int64)
+    while len(keys) < n_pairs:
+        a, b = propose(2 * (n_pairs - len(keys)) + 16)
+        fits = codes[a] != codes[b] if same is False else slice(None)
+        new = np.concatenate([keys, (np.minimum(a, b) * m + np.maximum(a, b))[fits]])
+        keys = new[np.sort(np.unique(new, return_index=True)[1])]
+    i, j = np.divmod(keys[:n_pairs], m)
+    return np.column_stack([items[i], items[j]])
+
+
+def _draw_easy(
+    items: IntArray, codes: IntArray, n_items: int, n_pairs: int, k: int, rng: np.random.Generator
+) -> IntArray:
+    label = np.full(n_items, -1, dtype=np.int64)
+    label[items] = codes
+    n_all = len(items) * (len(items) - 1) // 2
+    pool = _draw(items, codes, min(_PATIENCE * n_pairs, n_all), None, rng)
+    kept = np.empty((0, 2), dtype=np.int64)
+
+    def is_easy(pairs: IntArray) -> bool:
+        tables = []
+        for rows in (label[pairs[:, 0]] == label[pairs[:, 1]], label[pairs[:, 0]] != label[pairs[:, 1]]):
+            tables.append(canonical(plain_pairs(pairs[rows]), "sum"))
+        graph = apart_graph(contract(find_components(n_items, tables[0], ()), tables[1], ()))
+        return not peel(graph, k)[1].any()
+
+    def add(batch: IntArray) -> None:
+        # take a batch whole if it is easy, else try its halves: few tests where most pairs fit
+        nonlocal kept
+        batch = batch[: n_pairs - len(kept)]
+        if not len(batch):
+            return
+        trial = np.concatenate([kept, batch])
+        if is_easy(trial):
+            kept = trial
+        elif len(batch) > 1:
+            add(batch[: len(batch) // 2])
+            add(batch[len(batch) // 2 :])
+
+    for start in range(0, len(pool), max(n_pairs, 1)):
+        add(pool[start : start + n_pairs])
+    if len(kept) < n_pairs:
+        raise ValueError(
+            f"only {len(kept)} of {n_pairs} pairs could be drawn that stay easy for {k} clusters; ask for "
+            "fewer pairs or more clusters."
+        )
+    return kept
+
+
+def sample_chunklets(y: Any, n_chunklets: int, size: int, random_state: Any) -> tuple[int, IntArray]:
+    """Must-links that tie disjoint sets of `size` items of one class, each as a chain."""
+    if size < 2:
+        raise ValueError(f"a chunklet has at least 2 items; got size={size}.")
+    rng = as_generator(random_state)
+    items, codes, n_items = known_labels(y)
+    # cut every class, in random order, into whole chunklets, and draw from these
+    chunklets = []
+    for code in range(int(codes.max(initial=-1)) + 1):
+        members = rng.permutation(items[codes == code])
+        chunklets += list(members[: len(members) // size * size].reshape(-1, size))
+    if n_chunklets > len(chunklets):
+        raise ValueError(
+            f"{n_chunklets} chunklets of {size} wanted, but the classes hold only {len(chunklets)} such sets."
+        )
+    chosen = rng.choice(len(chunklets), size=n_chunklets, replace=False)
+    chains = [np.column_stack([chunklets[c][:-1], chunklets[c][1:]]) for c in chosen.tolist()]
+    return n_items, np.concatenate([np.empty((0, 2), dtype=np.int64), *chains])
+
+
+def sample_teachers(y: Any, n_teachers: int, n_seen: int, random_state: Any) -> tuple[int, Draw, list[str]]:
+    """All pairs of the subset of `n_seen` items that each teacher sorts by class, and who said them."""
+    rng = as_generator(random_state)
+    items, codes, n_items = known_labels(y)
+    if not 2 <= n_seen <= len(items):
+        raise ValueError(f"a teacher sees between 2 and {len(items)} labelled items; got n_seen={n_seen}.")
+    first, second = np.triu_indices(n_seen, 1)
+    pairs, is_must, source = [np.empty((0, 2), dtype=np.int64)], [np.empty(0, dtype=bool)], []
+    for teacher in range(n_teachers):
+        seen = np.sort(rng.choice(len(items), size=n_seen, replace=False))
+        pairs.append(np.column_stack([items[seen[first]], items[seen[second]]]))
+        is_must.append(codes[seen[first]] == codes[seen[second]])
+        source += [f"teacher {teacher}"] * len(first)
+    return n_items, (np.concatenate(pairs), np.concatenate(is_must)), source
