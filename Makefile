@@ -3,16 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# One numba cache for all test processes, named by a hash of the package's files:
-# a cached caller does not notice a change in another file, a new folder does.
-KERNELS = $(shell cat $$(find src -name '*.py' | LC_ALL=C sort) | cksum | cut -d' ' -f1)
-export NUMBA_CACHE_DIR = $(CURDIR)/.cache/numba/$(KERNELS)
 # What `make test` may take, in seconds on 2 cores. The run fails above it.
 TEST_BUDGET := 600
 PYTEST_WHEEL = cd $(1) && bin/python -m pytest -q -m "contract and not slow" -p no:cacheprovider \
 	-c $(CURDIR)/tests/wheel.ini --rootdir $(CURDIR)/tests $(CURDIR)/tests/contract
 
-.PHONY: help run test test-slow test-wheel test-min lint format bench clean
+.PHONY: help run test test-slow test-wheel test-min lint format dist bench clean
 
 help:
 	@echo "make run        check 60 constraints on the wine data and explain two planted contradictions"
@@ -52,7 +48,6 @@ dist: $(READY)
 	rm -rf dist
 	$(BIN)/python -m build --wheel --outdir dist . > /dev/null
 
-.PHONY: dist
 test-wheel: dist
 	rm -rf .venv-wheel
 	$(PYTHON) -m venv .venv-wheel

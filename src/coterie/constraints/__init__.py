@@ -2,7 +2,7 @@
 
 from coterie.constraints._closure import Contracted
 from coterie.constraints._conflict import Conflict, Implied
-from coterie.constraints._constraints import Constraints
+from coterie.constraints._constraints import Constraints, as_constraints
 from coterie.constraints._distance_rules import (
     EpsilonRange,
     delta_constraints,
@@ -28,6 +28,7 @@ __all__ = [
     "Implied",
     "Pairs",
     "Violations",
+    "as_constraints",
     "delta_constraints",
     "epsilon_range",
     "epsilon_repair",

@@ -542,3 +542,28 @@ class Constraints:
 
 def _restore(*parts: Any) -> Constraints:
     return Constraints._from_parts(*parts)
+
+
+def as_constraints(value: Any, n_items: int, *, counted: str = "X has {} rows") -> Constraints:
+    """Turn what a method was given into `Constraints` on `n_items` items.
+
+    None says nothing; a vector is read as partial labels (-1: unknown); a bare list of pairs is refused,
+    since a fold of a cross-validation would link the wrong rows. `counted` says in a complaint what has
+    `n_items` items.
+    """
+    if value is None:
+        return Constraints(n_items=n_items)
+    if not isinstance(value, Constraints):
+        if np.ndim(value) != 1 or isinstance(value, str):
+            raise TypeError(
+                "constraints must be a Constraints or one partial label per row (-1: unknown); got "
+                f"{type(value).__name__}. Build one with "
+                f"Constraints(must_link, cannot_link, n_items={n_items})."
+            )
+        value = Constraints.from_labels(value)
+    if value.n_items != n_items:
+        raise ValueError(
+            f"the constraints speak of {value.n_items} items, but {counted.format(n_items)}. Give the "
+            "number with n_items=, or pass constraints[rows] along with X[rows]."
+        )
+    return value

@@ -1,0 +1,129 @@
+"""What every constrained clusterer shares: reading constraints, leaving `y` alone, recounting after the fit.
+
+A class lists its parameters' rules and the kinds of constraint it takes, and decorates its `fit`:
+
+    class MyKMeans(ConstrainedClusterMixin, BaseEstimator):
+        parameter_rules = {"n_clusters": whole(1)}
+        obeys = "all"
+
+        @constrained_fit
+        def fit(self, X, y=None, *, constraints=None):
+            X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters)
+            ...
+            self.labels_ = ...
+            return self
+
+The decorator checks the parameters first, runs callbacks, and afterwards counts all constraints against
+`labels_` into `violations_`, so that no class can forget to report.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, TypeVar
+
+from sklearn.base import ClusterMixin
+from sklearn.utils.validation import validate_data
+
+from coterie.base._parameters import Rule, check_parameters
+from coterie.base._progress import CallbackSupportMixin, with_callbacks
+from coterie.constraints import ALL_KINDS, Constraints, Violations, as_constraints
+from coterie.exceptions import (
+    InfeasibleConstraintsError,
+    UnsupportedConstraintError,
+    ViolatedConstraintsWarning,
+)
+
+__all__ = ["ConstrainedClusterMixin", "constrained_fit"]
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def constrained_fit(method: Fit) -> Fit:
+    """Wrap the `fit` of a constrained clusterer; see the module's first paragraphs."""
+    with_progress = with_callbacks(method)
+
+    @functools.wraps(method)
+    def fit(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
+        check_parameters(self)
+        try:
+            with_progress(self, X, y, **kwargs)
+            self.violations_ = self._known.violations(self.labels_)
+        finally:
+            self.__dict__.pop("_known", None)
+        self._report(self.violations_)
+        return self
+
+    return fit  # type: ignore[return-value]
+
+
+class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
+    """Mixin of every constrained clusterer; stands left of `BaseEstimator`.
+
+    Attributes
+    ----------
+    parameter_rules : dict
+        A rule for each parameter of the constructor.
+    constraint_kinds : frozenset of str
+        The kinds of constraint that the method honours; it refuses the others by name.
+    obeys : {"all", "hard"}
+        Whether every statement holds in the outcome (a hard method), or the hard ones only (a soft one).
+    scale_invariant : bool
+        Whether the labels stay the same under x -> a x + b; if not, the docstring says why.
+    """
+
+    parameter_rules: ClassVar[Mapping[str, Rule]] = {}
+    constraint_kinds: ClassVar[frozenset[str]] = ALL_KINDS
+    obeys: ClassVar[Literal["all", "hard"]] = "hard"
+    scale_invariant: ClassVar[bool] = True
+
+    # every class asks for `constraints` in `fit`, so that pipelines and searches pass them on
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"constraints": True}
+
+    labels_: Any
+    violations_: Violations
+    _known: Constraints
+
+    def _begin_fit(
+        self, X: Any, constraints: Any, *, n_clusters: int | None = None, **checks: Any
+    ) -> tuple[Any, Constraints]:
+        """Check X (keywords as in `validate_data` of scikit-learn) and what is known about its rows.
+
+        With `n_clusters` it also raises when the statements that the class obeys cannot be met.
+        """
+        X = validate_data(self, X, **checks)
+        known = as_constraints(constraints, X.shape[0])
+        refused = known.kinds - self.constraint_kinds
+        if refused:
+            raise UnsupportedConstraintError(
+                f"{type(self).__name__} cannot honour constraints of kind {', '.join(sorted(refused))}; "
+                f"it takes {', '.join(sorted(self.constraint_kinds)) or 'none'}."
+            )
+        if n_clusters is not None:
+            if n_clusters > X.shape[0]:
+                raise ValueError(f"n_clusters={n_clusters}, but X has n_samples={X.shape[0]} rows.")
+            self._require_feasible(known, n_clusters)
+        self._known = known
+        return X, known
+
+    def _require_feasible(self, known: Constraints, n_clusters: int) -> None:
+        obeyed = known if self.obeys == "all" else known.only_hard()
+        if obeyed.check(n_clusters).status == "infeasible":
+            told = obeyed.explain(n_clusters)
+            raise InfeasibleConstraintsError(str(told), told.conflict)
+
+    def _report(self, broken: Violations) -> None:
+        """Warn once of what was outvoted; a broken promise is an error of ours, and says so."""
+        if broken.n_broken and (self.obeys == "all" or broken.n_hard):
+            raise RuntimeError(
+                f"{type(self).__name__} broke constraints that it promises to obey; please report this. "
+                f"{broken}"
+            )
+        if broken.n_broken:
+            warnings.warn(
+                f"{broken.n_broken} of {broken.n_stated} constraints were outvoted; see violations_.",
+                ViolatedConstraintsWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,319 @@
+"""Scores of a clustering: against the truth by pairs, against the constraints, on chosen items.
+
+A clustering says of every pair of items "together" or "apart", so it can be scored like a yes/no answer:
+precision, recall and F1 over pairs, counted from the table of classes by clusters in O(n log n) time and
+never pair by pair. `constraint_satisfaction` needs no truth, only the constraints, and its scorer lets a
+search choose parameters by it. `score_on` scores only the items that no constraint mentions, the fair
+test of what was learned (Wagstaff et al., 2001, "Constrained K-means clustering with background
+knowledge"). The usual scores of scikit-learn can be imported from here too. To the scores against the
+truth no label is special: the -1 that some methods give to noise is a cluster like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import (
+    adjusted_mutual_info_score,
+    adjusted_rand_score,
+    fowlkes_mallows_score,
+    normalized_mutual_info_score,
+    rand_score,
+    v_measure_score,
+)
+from sklearn.metrics.cluster import pair_confusion_matrix
+from sklearn.utils import check_array
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from coterie.constraints import Constraints, as_constraints
+
+__all__ = [
+    "PairScores",
+    "adjusted_mutual_info_score",
+    "adjusted_rand_score",
+    "constraint_satisfaction",
+    "constraint_satisfaction_scorer",
+    "fowlkes_mallows_score",
+    "normalized_mutual_info_score",
+    "pair_scores",
+    "pairwise_f1",
+    "pairwise_precision",
+    "pairwise_recall",
+    "rand_score",
+    "score_on",
+    "v_measure_score",
+]
+
+
+class PairScores(NamedTuple):
+    """Precision, recall and F1 over pairs of items, each from 0 to 1."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def pair_scores(y_true: ArrayLike, y_pred: ArrayLike) -> PairScores:
+    """Precision, recall and F1 of the pairs that a clustering puts together.
+
+    Precision is the share of same-cluster pairs that are of the same class. Recall is the share of
+    same-class pairs that are in the same cluster. F1 is their harmonic mean, ``2 t / (a + b)`` with
+    `t` pairs together in both, `a` together in the truth and `b` together in the clustering.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_items,)
+        The class of each item.
+    y_pred : array-like of shape (n_items,)
+        The cluster of each item. The names of the clusters do not matter.
+
+    Returns
+    -------
+    PairScores
+        The named tuple ``(precision, recall, f1)``.
+
+    Notes
+    -----
+    A share of nothing is 1, since no mistake was made: precision is 1 if no pair is in the same cluster,
+    recall is 1 if no pair is in the same class. F1 is 1 if both hold, and else 0 if `t` is 0.
+
+    Examples
+    --------
+    >>> from coterie.metrics import pair_scores
+    >>> pair_scores(["a", "a", "a", "b"], [0, 0, 1, 1])
+    PairScores(precision=0.5, recall=0.333..., f1=0.4)
+    """
+    # The counts are of ordered pairs, twice those of unordered ones: the shares are the same.
+    (_, only_pred), (only_true, both) = pair_confusion_matrix(*_two_labellings(y_true, y_pred)).tolist()
+    return PairScores(
+        precision=_share(both, both + only_pred),
+        recall=_share(both, both + only_true),
+        f1=_share(2 * both, 2 * both + only_pred + only_true),
+    )
+
+
+def pairwise_precision(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Share of the same-cluster pairs that are of the same class; see `pair_scores`.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_items,)
+        The class and the cluster of each item.
+
+    Returns
+    -------
+    float
+        From 0 to 1; 1 if no pair is in the same cluster.
+
+    Examples
+    --------
+    >>> from coterie.metrics import pairwise_precision
+    >>> pairwise_precision(["a", "a", "a", "b"], [0, 0, 1, 1])
+    0.5
+    """
+    return pair_scores(y_true, y_pred).precision
+
+
+def pairwise_recall(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Share of the same-class pairs that are in the same cluster; see `pair_scores`.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_items,)
+        The class and the cluster of each item.
+
+    Returns
+    -------
+    float
+        From 0 to 1; 1 if no pair is in the same class.
+
+    Examples
+    --------
+    >>> from coterie.metrics import pairwise_recall
+    >>> pairwise_recall(["a", "a", "b", "b"], [0, 0, 0, 1])
+    0.5
+    """
+    return pair_scores(y_true, y_pred).recall
+
+
+def pairwise_f1(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Harmonic mean of pairwise precision and recall; see `pair_scores`.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_items,)
+        The class and the cluster of each item.
+
+    Returns
+    -------
+    float
+        From 0 to 1; 1 if the two say the same of every pair.
+
+    Examples
+    --------
+    >>> from coterie.metrics import pairwise_f1
+    >>> pairwise_f1(["a", "a", "a", "b"], [0, 0, 1, 1])
+    0.4
+    """
+    return pair_scores(y_true, y_pred).f1
+
+
+def constraint_satisfaction(constraints: Constraints | ArrayLike, labels: ArrayLike) -> float:
+    """Share of the stated pairs that a labelling meets.
+
+    A group counts as the pairs it stands for. Weights do not count: this is a share of pairs.
+
+    Parameters
+    ----------
+    constraints : Constraints or array-like of shape (n_items,)
+        What is known; a vector is read as partial labels, -1 = unknown.
+    labels : array-like of shape (n_items,)
+        The cluster of each item, numbers or names. The number -1 means "in no cluster": such an item meets
+        its cannot-links and breaks its must-links, as in `Constraints.violations`.
+
+    Returns
+    -------
+    float
+        From 0 to 1; 1 if nothing is stated.
+
+    Examples
+    --------
+    >>> from coterie.constraints import Constraints
+    >>> from coterie.metrics import constraint_satisfaction
+    >>> c = Constraints(must_link=[(0, 1)], cannot_link=[(0, 2), (1, 3)], n_items=4)
+    >>> constraint_satisfaction(c, [0, 0, 1, 0])
+    0.666...
+    """
+    values = _labelling(labels, "labels")
+    known = as_constraints(constraints, len(values), counted="labels has {}")
+    if values.dtype.kind in "US":
+        values = np.unique(values, return_inverse=True)[1]
+    account = known.violations(values)
+    return _share(account.n_stated - account.n_broken, account.n_stated)
+
+
+class _ConstraintSatisfactionScorer:
+    """Scorer for searches and cross-validation: the share of the constraints that `predict` meets.
+
+    It is called as ``constraint_satisfaction_scorer(estimator, X, y=None, *, constraints)`` and ignores
+    `y`. With routing on, scikit-learn hands each fold the constraints among its own test rows. A pair
+    that the split tears apart counts nowhere and a fold without pairs scores 1, so use few folds.
+
+    Examples
+    --------
+    >>> from sklearn.cluster import KMeans
+    >>> from coterie.constraints import Constraints
+    >>> from coterie.metrics import constraint_satisfaction_scorer
+    >>> X = [[0.0], [0.1], [5.0], [5.1]]
+    >>> c = Constraints(must_link=[(0, 1)], cannot_link=[(0, 2)], n_items=4)
+    >>> constraint_satisfaction_scorer(KMeans(n_clusters=1).fit(X), X, constraints=c)
+    0.5
+    """
+
+    def __call__(
+        self, estimator: Any, X: Any, y: Any = None, *, constraints: Constraints | ArrayLike | None = None
+    ) -> float:
+        """Share of the constraints among the rows of `X` that ``estimator.predict(X)`` meets."""
+        if constraints is None:
+            raise ValueError(
+                "constraint_satisfaction_scorer was given no constraints. Enable routing with "
+                "sklearn.set_config(enable_metadata_routing=True), then pass them on: "
+                "search.fit(X, constraints=c) or cross_validate(..., params={'constraints': c})."
+            )
+        return constraint_satisfaction(constraints, estimator.predict(X))
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Ask scikit-learn for `constraints` when scoring."""
+        request = MetadataRequest(owner="constraint_satisfaction_scorer")
+        request.score.add_request(param="constraints", alias=True)
+        return request
+
+    def __repr__(self) -> str:
+        return "constraint_satisfaction_scorer"
+
+
+constraint_satisfaction_scorer = _ConstraintSatisfactionScorer()
+
+
+def score_on(
+    score: Callable[[NDArray[Any], NDArray[Any]], float],
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    constraints: Constraints | ArrayLike,
+    *,
+    items: Literal["held-out", "constrained", "all"] = "held-out",
+) -> float:
+    """Apply a score to the items that no constraint mentions, or to those that one does.
+
+    A method can meet all it was told and have learned nothing about the rest. The score on the held-out
+    items shows that; the score on all items mixes both.
+
+    Parameters
+    ----------
+    score : callable
+        Any ``score(y_true, y_pred)``, such as `adjusted_rand_score` or `pairwise_f1`.
+    y_true, y_pred : array-like of shape (n_items,)
+        The class and the cluster of each item.
+    constraints : Constraints or array-like of shape (n_items,)
+        What the method was told; a vector is read as partial labels, -1 = unknown.
+    items : {"held-out", "constrained", "all"}, default="held-out"
+        Score the items in no constraint, those in at least one, or all.
+
+    Returns
+    -------
+    float
+        What `score` returns for these items.
+
+    Examples
+    --------
+    >>> from coterie.constraints import Constraints
+    >>> from coterie.metrics import rand_score, score_on
+    >>> c = Constraints(must_link=[(0, 1)], n_items=4)
+    >>> score_on(rand_score, [0, 0, 1, 1], [0, 0, 1, 2], c)
+    0.0
+    >>> score_on(rand_score, [0, 0, 1, 1], [0, 0, 1, 2], c, items="constrained")
+    1.0
+    """
+    if items not in ("held-out", "constrained", "all"):
+        raise ValueError(f"items must be 'held-out', 'constrained' or 'all', not {items!r}.")
+    true, pred = _two_labellings(y_true, y_pred)
+    known = as_constraints(constraints, len(pred), counted="y_pred has {} labels")
+    chosen = np.full(len(true), items != "constrained")
+    if items != "all":
+        chosen[known.constrained_items] = items == "constrained"
+    if not chosen.any():
+        situation = "every item is" if items == "held-out" else "no item is"
+        raise ValueError(
+            f"items={items!r} leaves nothing to score: {situation} in a constraint "
+            f"({len(true)} items). Use items='all', or other constraints."
+        )
+    return score(true[chosen], pred[chosen])
+
+
+def _share(part: int, whole: int) -> float:
+    """Return part / whole; a share of nothing is 1."""
+    return part / whole if whole else 1.0
+
+
+def _labelling(labels: ArrayLike, name: str) -> NDArray[Any]:
+    """Return labels as a flat array: at least one, none missing."""
+    values = check_array(labels, ensure_2d=False, ensure_min_samples=0, dtype=None, input_name=name)
+    if values.ndim != 1:
+        raise ValueError(f"{name} must have one label for each item; its shape is {values.shape}.")
+    if values.size == 0:
+        raise ValueError(f"{name} is empty; a score needs at least one item.")
+    if values.dtype == object and any(label is None for label in values):
+        raise ValueError(f"{name} has missing labels (None); drop these items or label them.")
+    return np.array(values.tolist()) if values.dtype == object else values
+
+
+def _two_labellings(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    true, pred = _labelling(y_true, "y_true"), _labelling(y_pred, "y_pred")
+    if len(true) != len(pred):
+        raise ValueError(
+            f"y_true has {len(true)} labels and y_pred has {len(pred)}; both need one for each item."
+        )
+    return true, pred

@@ -1,0 +1,128 @@
+"""Parameter rules, progress, and the account after a fit."""
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import BaseEstimator
+
+from coterie import Constraints, InfeasibleConstraintsError
+from coterie.base import Rule, anything, check_parameters, instance, one_of, progress, real, whole
+from coterie.exceptions import UnsupportedConstraintError, ViolatedConstraintsWarning
+from tests.contract.toy import BreaksHardPairs, ToyHard, ToySoft
+
+HAS_CALLBACKS = hasattr(ToyHard, "set_callbacks")
+
+
+@pytest.mark.parametrize(
+    ("rule", "good", "bad", "words"),
+    [
+        (whole(1), [1, np.int32(7)], [0, 1.0, True, "1", None], "a whole number, at least 1"),
+        (whole(0, 3), [0, 3], [-1, 4], "a whole number from 0 to 3"),
+        (real(0.0), [0, 0.5, np.float32(2)], [-0.1, np.nan, np.inf, True, "x"], "a number, at least 0"),
+        (real(0.0, above=True), [1e-9], [0.0], "a number above 0"),
+        (one_of("auto", None), ["auto", None], ["Auto", 0], "'auto' or None"),
+        (one_of("a") | whole(1), ["a", 2], ["b", 0], "'a' or a whole number, at least 1"),
+        (instance(dict, "a dict"), [{}], [[]], "a dict"),
+        (anything("a seed"), [None, object()], [], "a seed"),
+    ],
+)
+def test_rules(rule, good, bad, words):
+    assert isinstance(rule, Rule)
+    assert rule.words == words
+    assert all(rule.holds(value) for value in good)
+    assert not any(rule.holds(value) for value in bad)
+
+
+def test_a_bad_parameter_is_named_with_its_value_before_anything_runs():
+    with pytest.raises(
+        ValueError, match=r"n_clusters of ToyHard must be a whole number, at least 1; got 'x'"
+    ):
+        ToyHard(n_clusters="x").fit("not even data")
+    check_parameters(ToyHard())
+
+
+@pytest.fixture
+def data():
+    return np.array([[0.0], [0.1], [5.0], [5.1], [9.0]])
+
+
+def test_outvoted_constraints_are_one_warning_and_a_report(data):
+    soft = Constraints([(0, 2)], [(0, 1)], n_items=5)
+    with pytest.warns(ViolatedConstraintsWarning, match=r"2 of 2 constraints were outvoted") as caught:
+        model = ToySoft(n_clusters=3).fit(data, constraints=soft)
+    assert len(caught) == 1
+    assert model.violations_.must_link.ij.tolist() == [[0, 2]]
+    assert model.violations_.cannot_link.ij.tolist() == [[0, 1]]
+    assert caught[0].filename == __file__
+
+
+def test_hard_pairs_that_collide_are_an_error_in_the_users_ids(data):
+    ids = list("abcde")
+    known = Constraints([("a", "c"), ("c", "e")], [("a", "e")], ids=ids, hard=True)
+    for kind in (ToyHard, ToySoft):
+        with pytest.raises(InfeasibleConstraintsError, match=r"a must join e \(a-c-e\)") as caught:
+            kind(n_clusters=2).fit(data, constraints=known)
+        assert caught.value.certificate.must_link.tolist() == [[0, 2], [2, 4]]
+
+
+def test_a_broken_promise_is_an_error(data):
+    with pytest.raises(RuntimeError, match=r"BreaksHardPairs broke constraints that it promises to obey"):
+        BreaksHardPairs(n_clusters=3).fit(data, constraints=Constraints([(0, 2)], n_items=5, hard=True))
+
+
+def test_a_failed_fit_leaves_nothing_behind(data):
+    model = ToyHard(n_clusters=2)
+    with pytest.raises(InfeasibleConstraintsError):
+        model.fit(data, constraints=Constraints(None, [(0, 1), (1, 2), (0, 2)], n_items=5))
+    assert not hasattr(model, "labels_")
+    assert not hasattr(model, "violations_")
+
+
+def test_kinds_are_refused_by_name(data):
+    class PairsOnly(ToyHard):
+        constraint_kinds = frozenset({"must-link"})
+
+    with pytest.raises(UnsupportedConstraintError, match=r"kind label; it takes must-link"):
+        PairsOnly().fit(data, constraints=[0, 0, -1, -1, 1])
+
+
+def test_verbose_prints_each_step(data, capsys):
+    class Loud(BaseEstimator):
+        verbose = 1
+
+    with progress(Loud(), data, 2) as step:
+        step(3.5)
+        step(2.25)
+    assert capsys.readouterr().out.splitlines() == [
+        "Loud: iteration 1, objective 3.5",
+        "Loud: iteration 2, objective 2.25",
+    ]
+
+
+@pytest.mark.skipif(not HAS_CALLBACKS, reason=f"scikit-learn {sklearn.__version__} has no callbacks")
+def test_callbacks_see_every_step_and_can_stop(data):
+    class Counter:
+        """Counts finished tasks; asks to stop after three."""
+
+        def __init__(self):
+            self.begun = self.ended = 0
+            self.closed = False
+
+        def setup(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context):
+            self.begun += 1
+
+        def on_fit_task_end(self, estimator, context):
+            self.ended += 1
+            return self.ended >= 3
+
+        def teardown(self, estimator, context):
+            self.closed = True
+
+    counter = Counter()
+    model = ToyHard(n_clusters=2, max_iter=10).set_callbacks(counter).fit(data)
+    assert model.n_iter_ == 3
+    assert counter.begun == counter.ended == 4  # three steps and the fit itself
+    assert counter.closed

@@ -1,0 +1,140 @@
+"""scikit-learn's splitting hands each fold the constraints among its own rows, renumbered."""
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from coterie import Constraints
+from coterie.base import ConstrainedClusterMixin, anything, constrained_fit
+from coterie.metrics import constraint_satisfaction_scorer
+
+pytestmark = pytest.mark.contract
+
+N = 60
+FIRST_COLUMN = np.arange(N, dtype=float)  # an item is recognised by its first feature in any fold
+
+
+class Recorder(ConstrainedClusterMixin, BaseEstimator):
+    """Remembers what it was fitted with."""
+
+    parameter_rules = {"note": anything("a remark")}
+    received: list = []
+
+    def __init__(self, note=None):
+        self.note = note
+
+    @constrained_fit
+    def fit(self, X, y=None, *, constraints=None):
+        X, known = self._begin_fit(X, constraints)
+        Recorder.received.append((np.asarray(X)[:, 0], known))
+        self.labels_ = known.check(3).witness
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X), dtype=int)
+
+
+@pytest.fixture(autouse=True)
+def _forget():
+    Recorder.received.clear()
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=N)
+    known = Constraints.sample(truth, n_pairs=200, random_state=0)
+    known = known | Constraints.from_labels(np.where(FIRST_COLUMN % 7 == 0, truth, -1))
+    return np.column_stack([FIRST_COLUMN, rng.normal(size=N)]), truth, known
+
+
+def induced(known, rows):
+    """Slow and obvious: pairs with both ends in the rows, renumbered by position."""
+    position = {int(row): at for at, row in enumerate(rows)}
+    tables = []
+    for table in (known.must_link, known.cannot_link):
+        inside = [(position[i], position[j]) for i, j in table.tolist() if i in position and j in position]
+        tables.append(sorted((min(p), max(p)) for p in inside))
+    labels = {}
+    for group in known.groups:
+        for item, code in zip(group.items.tolist(), group.codes.tolist(), strict=True):
+            if item in position:
+                labels[position[item]] = group.names[code]
+    return tables[0], tables[1], labels
+
+
+@pytest.mark.parametrize("routing", [True, False])
+@pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
+def test_every_fold_of_a_search_receives_its_own(data, routing):
+    X, truth, known = data
+    with sklearn.config_context(enable_metadata_routing=routing):
+        search = GridSearchCV(
+            Recorder(), {"note": [1, 2]}, cv=KFold(4, shuffle=True, random_state=0), scoring=lambda *_: 0.0
+        )
+        search.fit(X, truth, constraints=known)
+    assert len(Recorder.received) == 2 * 4 + 1
+    for rows, received in Recorder.received:
+        must, cannot, labels = induced(known, rows.astype(int))
+        assert received.n_items == len(rows)
+        assert [tuple(pair) for pair in received.must_link.tolist()] == must
+        assert [tuple(pair) for pair in received.cannot_link.tolist()] == cannot
+        (group,) = received.groups
+        found = {
+            item: group.names[code]
+            for item, code in zip(group.items.tolist(), group.codes.tolist(), strict=True)
+        }
+        assert found == labels
+        assert len(must) + len(cannot) > 20
+
+
+@pytest.mark.parametrize("routing", [True, False])
+@pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
+def test_pipelines_pass_constraints_on(data, routing):
+    X, _, known = data
+    pipeline = make_pipeline(StandardScaler(), Recorder())
+    with sklearn.config_context(enable_metadata_routing=routing):
+        if routing:
+            pipeline.fit(X, constraints=known)
+        else:
+            pipeline.fit(X, recorder__constraints=known)
+    assert Recorder.received[0][1] == known
+
+
+@pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
+def test_a_search_by_constraint_satisfaction(data):
+    X, _, known = data
+    with sklearn.config_context(enable_metadata_routing=True):
+        folds = KFold(3, shuffle=True, random_state=1)
+        scores = cross_validate(
+            Recorder(), X, cv=folds, scoring=constraint_satisfaction_scorer, params={"constraints": known}
+        )["test_score"]
+    expected = []
+    for _, test in folds.split(X):
+        broken = known[test].violations(np.zeros(len(test), dtype=int))
+        expected.append(1 - broken.n_broken / broken.n_stated)
+    np.testing.assert_allclose(scores, expected)
+
+
+def test_partial_labels_are_split_like_any_vector(data):
+    X, truth, _ = data
+    partial = np.where(FIRST_COLUMN % 2 == 0, truth, -1)
+    GridSearchCV(Recorder(), {"note": [1]}, cv=3, scoring=lambda *_: 0.0).fit(X, constraints=partial)
+    for rows, received in Recorder.received:
+        assert received == Constraints.from_labels(partial[rows.astype(int)])
+
+
+def test_a_wrong_number_of_items_is_not_split_but_refused(data):
+    X, _, known = data
+    search = GridSearchCV(Recorder(), {"note": [1]}, cv=3, scoring=lambda *_: 0.0, error_score="raise")
+    with pytest.raises(ValueError, match="50 items, but X has 40 rows"):
+        search.fit(X, constraints=known[:50])
+
+
+def test_a_bootstrap_is_refused_with_the_reason(data):
+    _, _, known = data
+    with pytest.raises(ValueError, match="row 4 is taken more than once"):
+        known[[4, 5, 4]]

@@ -1,0 +1,122 @@
+"""Rules of the compiled kernels: cached between processes, working without a cache, the same interpreted."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coterie._compiled import Kernel, all_kernels, kernel
+
+ROOT = Path(__file__).resolve().parents[1]
+
+COMPILE_ALL = """
+import numpy as np
+from coterie import Constraints
+import coterie.constraints
+from coterie._compiled import all_kernels
+
+# large enough that nothing is interpreted
+n = 30_000
+i = np.arange(n - 1)
+chain = Constraints(np.column_stack([i, i + 1]), [(0, n - 1)], n_items=n)
+print(chain.explain())
+rng = np.random.default_rng(0)
+y = rng.integers(4, size=n)
+Constraints.sample(y, n_pairs=60_000, random_state=0).check(4)
+assert Constraints(None, np.column_stack([i, i + 1]).tolist() + [(0, n - 1)], n_items=n).check(2)
+idle = [k.__name__ for k in all_kernels() if k._compiled is None]
+assert not idle, idle
+print("compiled anew:", sum(sum(k.compiled.stats.cache_misses.values()) for k in all_kernels()))
+"""
+
+
+def run(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        cwd=ROOT,
+    )
+
+
+def test_a_second_process_finds_every_kernel_in_the_cache(tmp_path):
+    first = run(COMPILE_ALL, NUMBA_CACHE_DIR=str(tmp_path))
+    assert first.returncode == 0, first.stderr
+    assert "compiled anew: 0" not in first.stdout
+    second = run(COMPILE_ALL, NUMBA_CACHE_DIR=str(tmp_path))
+    assert "compiled anew: 0" in second.stdout, second.stdout + second.stderr
+
+
+def test_no_writable_folder_gives_one_warning_and_the_right_answer(tmp_path):
+    code = """
+import warnings, numba.core.caching as caching
+caching.CacheImpl._locator_classes = []
+caching.CompileResultCacheImpl._locator_classes = []
+from coterie._compiled import kernel
+@kernel
+def double(x):
+    return 2 * x
+@kernel
+def triple(x):
+    return 3 * x
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    assert double(4) == 8 and triple(4) == 12
+print([w.category.__name__ for w in caught])
+"""
+    script = tmp_path / "uncached.py"
+    script.write_text(code)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert done.stdout.strip() == "['UncachedKernelWarning']", done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "lane", [{"NUMBA_BOUNDSCHECK": "1"}, {"NUMBA_DISABLE_JIT": "1"}], ids=["bounds checked", "JIT off"]
+)
+def test_kernels_in_other_lanes(lane, tmp_path):
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-m",
+            "kernels",
+            "-p",
+            "no:cacheprovider",
+            "tests/constraints",
+        ],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "COTERIE_TEST_BUDGET": "", **lane},
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+    assert "passed" in done.stdout
+
+
+def test_small_work_is_interpreted_and_agrees():
+    @kernel
+    def total(values):
+        sum_ = 0.0
+        for t in range(values.shape[0]):
+            sum_ += values[t]
+        return sum_
+
+    values = np.random.default_rng(0).normal(size=1000)
+    assert total.for_work(1000) is total.interpreted
+    assert total.for_work(1000)(values) == total(values) == pytest.approx(values.sum())
+    # once compiled there is nothing to wait for
+    assert total.for_work(1000) is total.compiled
+
+
+def test_kernels_are_registered_and_documented():
+    import coterie.constraints  # noqa: F401
+
+    kernels = [k for k in all_kernels() if k.__module__.startswith("coterie.")]
+    assert len(kernels) >= 7
+    assert all(isinstance(k, Kernel) and k.__doc__ for k in kernels)
