@@ -188,7 +188,7 @@ def constraint_satisfaction(constraints: Constraints | ArrayLike, labels: ArrayL
     0.666...
     """
     values = _labelling(labels, "labels")
-    known = as_constraints(constraints, len(values), counted="labels has {}")
+    known = _stated(constraints, len(values), "labels has {}")
     if values.dtype.kind in "US":
         values = np.unique(values, return_inverse=True)[1]
     account = known.violations(values)
@@ -280,7 +280,7 @@ def score_on(
     if items not in ("held-out", "constrained", "all"):
         raise ValueError(f"items must be 'held-out', 'constrained' or 'all', not {items!r}.")
     true, pred = _two_labellings(y_true, y_pred)
-    known = as_constraints(constraints, len(pred), counted="y_pred has {} labels")
+    known = _stated(constraints, len(pred), "y_pred has {}")
     chosen = np.full(len(true), items != "constrained")
     if items != "all":
         chosen[known.constrained_items] = items == "constrained"
@@ -317,3 +317,10 @@ def _two_labellings(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any],
             f"y_true has {len(true)} labels and y_pred has {len(pred)}; both need one for each item."
         )
     return true, pred
+
+
+def _stated(constraints: Constraints | ArrayLike | None, n_items: int, counted: str) -> Constraints:
+    """Return what `fit` would take; but a score against nothing is a mistake."""
+    if constraints is None:
+        raise TypeError("constraints is None: pass the Constraints to score against.")
+    return as_constraints(constraints, n_items, counted=counted)

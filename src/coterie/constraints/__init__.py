@@ -4,9 +4,8 @@ from coterie.constraints._closure import Contracted
 from coterie.constraints._conflict import Conflict, Implied
 from coterie.constraints._constraints import Constraints, as_constraints
 from coterie.constraints._distance_rules import (
-    EpsilonRange,
     delta_constraints,
-    epsilon_range,
+    epsilon_fewest_clusters,
     epsilon_repair,
     epsilon_violations,
 )
@@ -21,7 +20,6 @@ __all__ = [
     "Conflict",
     "Constraints",
     "Contracted",
-    "EpsilonRange",
     "Explanation",
     "Feasibility",
     "Group",
@@ -30,7 +28,7 @@ __all__ = [
     "Violations",
     "as_constraints",
     "delta_constraints",
-    "epsilon_range",
+    "epsilon_fewest_clusters",
     "epsilon_repair",
     "epsilon_violations",
 ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from coterie.constraints._inputs import Ids
+from coterie.constraints._inputs import Ids, whole_number
 from coterie.constraints._sample import as_generator
 from coterie.constraints._statements import (
     BoolArray,
@@ -39,7 +39,9 @@ def combine(a: Constraints, b: Constraints, merge: Literal["sum", "max"]) -> Con
 
 def row_numbers(rows: Any, n_items: int) -> IntArray:
     """Rows as whole numbers: from a mask, a slice, or numbers (negative ones count from the end)."""
-    if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
+    if isinstance(rows, tuple):
+        if len(rows) != 2 or rows[1] is not Ellipsis:
+            raise TypeError(f"constraints have one dimension; index them with a list of rows, got {rows!r}.")
         rows = rows[0]  # scikit-learn indexes arrays of any dimension as x[rows, ...]
     if isinstance(rows, slice):
         return np.arange(n_items, dtype=np.int64)[rows]
@@ -84,23 +86,22 @@ def take_rows(c: Constraints, rows: Any) -> Constraints:
 
 def split(c: Constraints, n_folds: int, random_state: Any) -> Iterator[tuple[Constraints, Constraints]]:
     """See `Constraints.split`."""
-    if not 2 <= n_folds <= c.n_pairs:
+    if whole_number(n_folds, "n_folds", 2) > c.n_pairs:
         raise ValueError(
-            f"n_folds={n_folds}, but there are {c.n_pairs} pairs to hold out (groups are not split); "
-            f"choose 2 to {c.n_pairs} folds."
+            f"n_folds={n_folds}, but there are {c.n_pairs} pairs to hold out (groups are not split)."
         )
     fold = as_generator(random_state).permutation(np.arange(c.n_pairs) % n_folds)
-    of_must, of_cannot = fold[: c.must_table.n], fold[c.must_table.n :]
-    for number in range(n_folds):
-        here = of_must == number, of_cannot == number
-        kept = (c.must_table.take(~here[0]), c.cannot_table.take(~here[1]))
-        train = type(c)._from_parts(c.n_items, *kept, c.groups, c._ids)
-        held = c.must_table.take(here[0]), c.cannot_table.take(here[1])
-        known_must, known_cannot = entailed(train, held[0].ij, held[1].ij)
-        test = type(c)._from_parts(
-            c.n_items, held[0].take(~known_must), held[1].take(~known_cannot), (), c._ids
-        )
-        yield train, test
+    return (_hold_out(c, fold == number) for number in range(n_folds))
+
+
+def _hold_out(c: Constraints, here: BoolArray) -> tuple[Constraints, Constraints]:
+    of_must, of_cannot = here[: c.must_table.n], here[c.must_table.n :]
+    kept = (c.must_table.take(~of_must), c.cannot_table.take(~of_cannot))
+    train = type(c)._from_parts(c.n_items, *kept, c.groups, c._ids)
+    held = c.must_table.take(of_must), c.cannot_table.take(of_cannot)
+    known_must, known_cannot = entailed(train, held[0].ij, held[1].ij)
+    unknown = (held[0].take(~known_must), held[1].take(~known_cannot))
+    return train, type(c)._from_parts(c.n_items, *unknown, (), c._ids)
 
 
 def entailed(c: Constraints, must: IntArray, cannot: IntArray) -> tuple[BoolArray, BoolArray]:

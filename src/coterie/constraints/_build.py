@@ -8,6 +8,8 @@ A table has one row a statement: `i`, `j`, `kind` (must-link or cannot-link), an
 from __future__ import annotations
 
 import math
+import numbers
+import re
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -15,9 +17,13 @@ import numpy as np
 
 from coterie.constraints._inputs import (
     Ids,
+    RowName,
+    as_vector,
     check_range,
     drop_self_pairs,
     infer_n_items,
+    is_missing,
+    item_name,
     read_confidence,
     read_weight,
 )
@@ -39,6 +45,7 @@ Parts = tuple[int, Pairs, Pairs, tuple[Group, ...], Ids | None]
 
 _SPELLINGS = {"must-link": MUST_LINK, "ml": MUST_LINK, "cannot-link": CANNOT_LINK, "cl": CANNOT_LINK}
 _SPELLINGS |= {kind: kind for kind in GROUP_KINDS}
+_WHOLE = re.compile(r"[+-]?[0-9]+")
 _TRUE, _FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
 
 
@@ -46,24 +53,30 @@ def group_statement(
     kind: GroupKind, values: Any, weight: float | None, source: str | None, name: str
 ) -> tuple[int, Group]:
     """Read one value an item; -1, None and NaN mean that nothing is said about it."""
-    array = np.asarray(values)
+    array = as_vector(values)
     if array.ndim != 1:
         raise ValueError(f"{name} must have one value per item; got shape {array.shape}.")
-    if weight is not None and not (isinstance(weight, int | float | np.number) and 0 <= weight < math.inf):
-        raise ValueError(f"weight must be a finite number, not negative, or None for hard; got {weight!r}.")
     if array.dtype.kind == "f":
-        odd = ~np.isnan(array) & (array != np.floor(array))
+        odd = ~np.isnan(array) & ~(np.isfinite(array) & (array == np.floor(array)))
         if odd.any():
             row = int(np.flatnonzero(odd)[0])
             raise ValueError(f"{name}[{row}] is {array[row]}; use whole numbers or strings (-1: unknown).")
     names = array.tolist()
     known = [i for i, value in enumerate(names) if not _unknown(value)]
-    group = make_group(kind, known, [names[i] for i in known], weight, source)
-    return len(names), group
+    strength = check_group_weight(weight)
+    return len(names), make_group(kind, known, [names[i] for i in known], strength, source)
+
+
+def check_group_weight(weight: Any) -> float | None:
+    """None, or a strength that is finite and not negative."""
+    number = isinstance(weight, int | float | np.number) and not isinstance(weight, bool)
+    if weight is not None and not (number and 0 <= weight < math.inf):
+        raise ValueError(f"weight must be a finite number, not negative, or None for hard; got {weight!r}.")
+    return weight
 
 
 def _unknown(value: Any) -> bool:
-    return value is None or value != value or (isinstance(value, int | float) and value == -1)
+    return is_missing(value) or (isinstance(value, int | float) and value == -1)
 
 
 def from_matrix(matrix: Any) -> tuple[int, Pairs, Pairs]:
@@ -90,13 +103,19 @@ def from_matrix(matrix: Any) -> tuple[int, Pairs, Pairs]:
         )
     stated = value != 0
     i, j, value = i[stated].astype(np.int64), j[stated].astype(np.int64), value[stated]
+    below = np.flatnonzero((i == j) & (value < 0))
+    if len(below):
+        at = i[below[0]]
+        raise ValueError(
+            f"entry ({at}, {at}) of the matrix is negative: an item cannot be apart from itself."
+        )
     i, j, value = _one_triangle(i, j, value)
     n = int(shape[0])
     tables = []
     for kind, rows in ((MUST_LINK, value > 0), (CANNOT_LINK, value < 0)):
         ij = np.column_stack([i[rows], j[rows]])
         pairs = plain_pairs(ij, np.abs(value[rows]))
-        tables.append(canonical(drop_self_pairs(pairs, kind, None), "sum"))
+        tables.append(canonical(drop_self_pairs(pairs, kind, None, str), "sum"))
     return n, tables[0], tables[1]
 
 
@@ -110,7 +129,7 @@ def _one_triangle(i: IntArray, j: IntArray, value: Any) -> tuple[IntArray, IntAr
     if len(differs):
         at = differs[0]
         raise ValueError(
-            f"the matrix says {value[at]:g} for ({low[at]}, {high[at]}) and {value[at + 1]:g} for "
+            f"the matrix says {value[at + 1]:g} for ({low[at]}, {high[at]}) and {value[at]:g} for "
             f"({high[at]}, {low[at]}); make it symmetric, or fill one triangle only."
         )
     keep = np.ones(len(low), dtype=bool)
@@ -124,17 +143,17 @@ def from_columns(
     n_items: int | None,
     *,
     place: str,
-    numbers: Sequence[int],
+    row_numbers: Sequence[int],
     text: bool,
 ) -> Parts:
-    """Read the table described above; a complaint names a row by `place` and `numbers`."""
+    """Read the table described above; a complaint names a row by `place` and `row_numbers`."""
     lacking = {"i", "kind"} - set(columns)
     if lacking:
         raise ValueError(
             f"the table lacks the column {' and '.join(sorted(lacking))}; it has "
             f"{', '.join(columns) or 'none'}. A row says i, j, kind (must-link or cannot-link)."
         )
-    reader = _TableReader(columns, ids, place, numbers, text)
+    reader = _TableReader(columns, ids, place, row_numbers, text)
     pair_rows: dict[str, list[int]] = {MUST_LINK: [], CANNOT_LINK: []}
     group_rows: dict[tuple[str, str], list[int]] = {}
     for row, kind in enumerate(columns["kind"]):
@@ -155,26 +174,20 @@ def from_columns(
     n = infer_n_items(n_items, ids, *(pairs.ij for pairs in drawn.values()), *items)
     tables = []
     for kind, pairs in drawn.items():
-        check_range(pairs.ij, n, f"{kind} at {place}", [numbers[row] for row in pair_rows[kind]])
-        tables.append(canonical(drop_self_pairs(pairs, kind, ids), "sum"))
+        row_name = reader.namer(pair_rows[kind])
+        check_range(pairs.ij, n, row_name)
+        tables.append(canonical(drop_self_pairs(pairs, kind, ids, row_name), "sum"))
     groups = []
     for ((kind, _), rows), who in zip(group_rows.items(), items, strict=True):
         outside = np.flatnonzero((who < 0) | (who >= n))
         if len(outside):
             raise reader.complaint(rows[outside[0]], f"item {who[outside[0]]} is not within 0 to {n - 1}")
-        unique, counts = np.unique(who, return_counts=True)
-        if (counts > 1).any():
-            item = int(unique[counts > 1][0])
-            row = rows[int(np.flatnonzero(who == item)[1])]
-            raise reader.complaint(
-                row, f"item {item} stands twice in one {kind} statement; number statements in `set`"
-            )
-        weight, source = reader.same("weight", rows), reader.same("source", rows)
-        names = [reader.required("group", row) for row in rows]
-        said = None if source is None else str(source)
-        groups.append(
-            make_group(cast(GroupKind, kind), who, names, reader.number(weight, rows[0], "weight"), said)
-        )
+        first = np.unique(who, return_index=True)[1]
+        if len(first) < len(who):
+            again = int(np.setdiff1d(np.arange(len(who)), first)[0])
+            told = f"item {item_name(ids, int(who[again]))} stands twice in one {kind} statement"
+            raise reader.complaint(rows[again], f"{told}; number statements in `set`")
+        groups.append(reader.group(cast(GroupKind, kind), who, rows))
     return n, tables[0], tables[1], tuple(groups), ids
 
 
@@ -182,17 +195,27 @@ class _TableReader:
     """Cells of a table by column and row, with complaints that say where."""
 
     def __init__(
-        self, columns: dict[str, list[Any]], ids: Ids | None, place: str, numbers: Sequence[int], text: bool
+        self,
+        columns: dict[str, list[Any]],
+        ids: Ids | None,
+        place: str,
+        row_numbers: Sequence[int],
+        text: bool,
     ) -> None:
-        self.columns, self.ids, self.place, self.numbers, self.text = columns, ids, place, numbers, text
+        self.columns, self.ids, self.place, self.numbers, self.text = columns, ids, place, row_numbers, text
 
     def complaint(self, row: int, what: str) -> ValueError:
         return ValueError(f"{self.place} {self.numbers[row]}: {what}.")
 
+    def namer(self, rows: Sequence[int]) -> RowName:
+        return lambda at: f"{self.place} {self.numbers[rows[at]]}"
+
     def cell(self, column: str, row: int) -> Any:
         cells = self.columns.get(column)
         value = None if cells is None else cells[row]
-        return None if value is None or (self.text and value == "") else value
+        if self.text and value is not None:
+            value = value.strip() or None
+        return value
 
     def required(self, column: str, row: int) -> Any:
         value = self.cell(column, row)
@@ -203,16 +226,18 @@ class _TableReader:
     def item(self, column: str, row: int) -> int:
         value = self.required(column, row)
         if self.ids is not None:
+            value = self.columns[column][row]  # as written: blanks may belong to an id
             return self.ids.row(value, f"{self.place} {self.numbers[row]}", text=self.text)
-        try:
-            number = int(value)
-            whole = not isinstance(value, float) or number == value
-        except (TypeError, ValueError):
-            whole = False
-        if not whole:
+        if isinstance(value, str):
+            number = int(value) if _WHOLE.fullmatch(value) else None
+        else:
+            number = int(value) if _is_whole(value) else None
+        if number is None:
             raise self.complaint(
                 row, f"{column} is {value!r}, not a row number; if these are your own ids, pass `ids=`"
             )
+        if abs(number) > 2**62:
+            raise self.complaint(row, f"{column} is {value!r}, too large for a row number")
         return number
 
     def number(self, value: Any, row: int, column: str) -> float | None:
@@ -238,20 +263,38 @@ class _TableReader:
         return first
 
     def pairs(self, rows: Sequence[int]) -> Pairs:
+        name = self.namer(rows)
         ij = np.array([[self.item("i", r), self.item("j", r)] for r in rows], dtype=np.int64).reshape(-1, 2)
         weight = [self.number(self.cell("weight", r), r, "weight") for r in rows]
         confidence = [self.number(self.cell("confidence", r), r, "confidence") for r in rows]
-        source, sources = encode_sources(
-            [None if (s := self.cell("source", r)) is None else str(s) for r in rows]
-        )
+        source, sources = encode_sources([self.said(r) for r in rows])
         return Pairs(
             ij,
-            read_weight([1.0 if w is None else w for w in weight], len(rows)),
-            read_confidence([math.nan if c is None else c for c in confidence], len(rows)),
+            read_weight([1.0 if w is None else w for w in weight], len(rows), name),
+            read_confidence([math.nan if c is None else c for c in confidence], len(rows), name),
             np.array([self.flag(r) for r in rows], dtype=bool),
             source,
             sources,
         )
+
+    def said(self, row: int) -> str | None:
+        source = self.cell("source", row)
+        return None if source is None else str(source)
+
+    def group(self, kind: GroupKind, items: IntArray, rows: Sequence[int]) -> Group:
+        self.same("source", rows)
+        weight = self.number(self.same("weight", rows), rows[0], "weight")
+        try:
+            check_group_weight(weight)
+        except ValueError as error:
+            raise self.complaint(rows[0], str(error).rstrip(".")) from None
+        names = [self.required("group", row) for row in rows]
+        return make_group(kind, items, names, weight, self.said(rows[0]))
+
+
+def _is_whole(value: Any) -> bool:
+    is_number = isinstance(value, numbers.Number) and not isinstance(value, bool | complex)
+    return is_number and math.isfinite(cast(Any, value)) and value == int(cast(Any, value))
 
 
 def to_columns(must: Pairs, cannot: Pairs, groups: Sequence[Group], ids: Ids | None) -> dict[str, list[Any]]:
@@ -269,8 +312,9 @@ def to_columns(must: Pairs, cannot: Pairs, groups: Sequence[Group], ids: Ids | N
         ):
             rows.append((i, j, kind, weight, sure, hard, source, None, None))
     for number, group in enumerate(groups):
+        written = _written_names(group.names)
         for item, code in zip(named(group.items), group.codes.tolist(), strict=True):
-            name = str(group.names[code])
+            name = written[code]
             rows.append(
                 (item, None, group.kind, group.weight, None, group.weight is None, group.source, name, number)
             )
@@ -279,3 +323,14 @@ def to_columns(must: Pairs, cannot: Pairs, groups: Sequence[Group], ids: Ids | N
     if not groups:
         del columns["group"], columns["set"]
     return columns
+
+
+def _written_names(names: Sequence[Any]) -> list[str]:
+    """Names as text, none empty and no two alike: 1 and "1" are two codes in a group, and in its file."""
+    written: dict[str, None] = {}
+    for code, name in enumerate(names):
+        text = str(name).strip() or "(empty)"
+        while text in written:
+            text = f"{text} ({code})"
+        written[text] = None
+    return list(written)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from coterie._compiled import kernel
-from coterie.constraints._statements import FloatArray, Group, IntArray, Pairs
+from coterie.constraints._statements import FloatArray, Group, IntArray, Pairs, frozen
 
 
 @kernel
@@ -102,6 +102,13 @@ class Contracted:
     parts: tuple[tuple[IntArray, IntArray, int], ...]
     broken_pairs: IntArray
     broken_groups: tuple[tuple[int, int, int], ...]
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, name, frozen(value))
+        parts = tuple((frozen(nodes), frozen(codes), group) for nodes, codes, group in self.parts)
+        object.__setattr__(self, "parts", parts)
 
     @property
     def n_components(self) -> int:

@@ -140,19 +140,19 @@ class Conflict:
         )
 
     def _tell_clique(self) -> str:
-        clusters = "1 cluster" if self.n_clusters == 1 else f"{self.n_clusters:,} clusters"
+        clusters = count_of(self.n_clusters or 0, "cluster")
         one_group = len(self.implied) == 1 and len(self.implied[0].items) == len(self.items)
         why = f" ({self._why_apart(self.implied[0])})" if one_group else ""
-        return (
-            f"{self._sequence(self.items, ', ')} are all apart from one another{why}: "
-            f"{len(self.items):,} for {clusters}."
-        )
+        apart = "are apart" if len(self.items) == 2 else "are all apart from one another"
+        who = self._sequence(self.items, ", " if len(self.items) > 2 else " and ")
+        return f"{who} {apart}{why}: {len(self.items):,} for {clusters}."
 
     def _tell_subgraph(self) -> str:
         n_pairs = len(self.cannot_link) + sum(not fact.together for fact in self.implied)
         return (
             f"The {n_pairs:,} cannot-links among {len(self.items):,} groups of items "
-            f"({self._sequence(self.items, ', ')}) need more than {self.n_clusters} clusters."
+            f"({self._sequence(self.items, ', ')}) need more than "
+            f"{count_of(self.n_clusters or 0, 'cluster')}."
         )
 
     def _tell_too_few(self) -> str:
@@ -190,6 +190,11 @@ class Conflict:
             return between.join(self.name(item) for item in items.tolist())
         ends = [self.name(item) for item in [*items[:4].tolist(), *items[-2:].tolist()]]
         return between.join([*ends[:4], "...", *ends[4:]]) + f"; {len(items):,} items"
+
+
+def count_of(n: int, what: str) -> str:
+    """A number and its noun, in the right form."""
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def contradiction(c: Constraints, i: int, j: int, apart: Implied | None) -> Conflict:

@@ -17,6 +17,7 @@ import numpy as np
 from coterie.constraints import _algebra, _build, _diagnose, _explain, _explicit, _feasible, _sample
 from coterie.constraints import _violations as _broken
 from coterie.constraints._closure import Contracted, contract, find_components
+from coterie.constraints._conflict import count_of
 from coterie.constraints._files import read_file, write_file
 from coterie.constraints._frames import build_frame, frame_columns
 from coterie.constraints._inputs import (
@@ -30,6 +31,7 @@ from coterie.constraints._inputs import (
     read_pairs,
     read_source,
     read_weight,
+    whole_number,
 )
 from coterie.constraints._statements import (
     CANNOT_LINK,
@@ -115,19 +117,28 @@ class Constraints:
             read_pairs(cannot_link, "cannot_link", names),
         )
         n = infer_n_items(n_items, names, must, cannot)
-        check_range(must, n, "must_link")
-        check_range(cannot, n, "cannot_link")
+        check_range(must, n, lambda row: f"must_link row {row}")
+        check_range(cannot, n, lambda row: f"cannot_link row {row}")
         m, total = len(must), len(must) + len(cannot)
+
+        def pair_name(row: int) -> str:
+            kind, (i, j) = (MUST_LINK, must[row]) if row < m else (CANNOT_LINK, cannot[row - m])
+            return f"{kind} ({item_name(names, i)}, {item_name(names, j)})"
+
         every = Pairs(
             np.concatenate([must, cannot]),
-            read_weight(weight, total),
-            read_confidence(confidence, total),
+            read_weight(weight, total, pair_name),
+            read_confidence(confidence, total, pair_name),
             read_hard(hard, total),
             *read_source(source, total),
         )
         tables = []
-        for kind, part in ((MUST_LINK, slice(0, m)), (CANNOT_LINK, slice(m, None))):
-            tables.append(canonical(drop_self_pairs(every.take(part), kind, names), "sum"))
+        for kind, name, part in (
+            (MUST_LINK, "must_link", slice(0, m)),
+            (CANNOT_LINK, "cannot_link", slice(m, None)),
+        ):
+            pairs = drop_self_pairs(every.take(part), kind, names, f"{name} row {{}}".format)
+            tables.append(canonical(pairs, "sum"))
         self._set(n, tables[0], tables[1], (), names)
 
     def _set(
@@ -216,7 +227,7 @@ class Constraints:
         columns = frame_columns(frame)
         numbers = range(len(next(iter(columns.values()), [])))
         names = None if ids is None else Ids(ids)
-        parts = _build.from_columns(columns, names, n_items, place="row", numbers=numbers, text=False)
+        parts = _build.from_columns(columns, names, n_items, place="row", row_numbers=numbers, text=False)
         return cls._from_parts(*parts[:3], merge_groups(parts[3], "sum"), parts[4])
 
     @classmethod
@@ -367,14 +378,16 @@ class Constraints:
         for table, name in ((self._must, "must-link"), (self._cannot, "cannot-link")):
             if table.n:
                 hard = f", {int(table.hard.sum()):,} hard" if table.hard.any() else ""
-                said.append(f"{table.n:,} {name}{'s' if table.n > 1 else ''}{hard}")
-        words = {
-            "label": "labelled in {} classes",
-            "distinct": "in {} distinct groups",
-            "across": "across {} groups",
-        }
-        said += [f"{len(g.items):,} {words[g.kind].format(g.n_codes)}" for g in self._groups]
-        return f"Constraints({self._n_items:,} items: {', '.join(said) or 'nothing known'})"
+                said.append(count_of(table.n, name) + hard)
+        for group in self._groups:
+            n, codes = len(group.items), group.n_codes
+            told = {
+                "label": f"{n:,} labelled in {codes:,} {'class' if codes == 1 else 'classes'}",
+                "distinct": f"{n:,} in {count_of(codes, 'distinct group')}",
+                "across": f"{n:,} across {count_of(codes, 'group')}",
+            }
+            said.append(told[group.kind])
+        return f"Constraints({count_of(self._n_items, 'item')}: {', '.join(said) or 'nothing known'})"
 
     # ---- what follows from it -------------------------------------------------------------------------
 
@@ -398,16 +411,17 @@ class Constraints:
             `status` is "feasible" (with a labelling as `witness`), "infeasible" (with a `certificate`) or
             "undecided". Its `bool()` raises when undecided.
         """
-        if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer) or n_clusters < 1:
-            raise ValueError(f"n_clusters must be a whole number, at least 1; got {n_clusters!r}.")
-        return _feasible.check(self, int(n_clusters), nonempty=nonempty, budget=budget)
+        return _feasible.check(
+            self, whole_number(n_clusters, "n_clusters", 1), nonempty=nonempty, budget=budget
+        )
 
     def explain(self, n_clusters: int | None = None, *, budget: int = DEFAULT_BUDGET) -> _explain.Explanation:
         """Say which statements collide and what can be dropped; `print` the answer.
 
         Without `n_clusters`, only contradictions that hold for any number of clusters are looked for.
         """
-        return _explain.explain(self, n_clusters, budget=budget)
+        k = None if n_clusters is None else whole_number(n_clusters, "n_clusters", 1)
+        return _explain.explain(self, k, budget=budget)
 
     def violations(self, labels: Any) -> _broken.Violations:
         """Which statements a labelling breaks (-1: in no cluster); false if none, prints as a table."""
@@ -421,8 +435,8 @@ class Constraints:
         """Share of (must-link, cannot-link) pairs that do not pull against each other.
 
         Two pull against each other if one, projected on the line of the other, overlaps it (Davidson,
-        Wagstaff and Basu 2006). Stated pairs only; NaN without both kinds. Above `max_products` a random
-        part of each kind is used.
+        Wagstaff and Basu 2006). Stated pairs only; NaN without both kinds. In many dimensions nearly all
+        overlap: compare sets on the same data. Above `max_products` a random part of each kind is used.
         """
         return _diagnose.coherence(self, X, max_products, random_state)
 
@@ -463,12 +477,17 @@ class Constraints:
         source: str | None = None,
     ) -> Constraints:
         """Leave out pairs: those of another `Constraints`, those listed, or all of a source."""
+        if other is not None and other.n_items != self._n_items:
+            raise ValueError(
+                f"cannot drop constraints on {other.n_items} items from some on {self._n_items}."
+            )
         tables = []
-        asked = (must_link, cannot_link) if other is None else (other.must_link, other.cannot_link)
-        for table, pairs, name in zip(
-            (self._must, self._cannot), asked, (MUST_LINK, CANNOT_LINK), strict=True
+        for table, pairs, also, name in (
+            (self._must, must_link, None if other is None else other.must_link, MUST_LINK),
+            (self._cannot, cannot_link, None if other is None else other.cannot_link, CANNOT_LINK),
         ):
-            wanted = np.sort(read_pairs(pairs, name, self._ids if other is None else None), axis=1)
+            listed = [read_pairs(pairs, name, self._ids), read_pairs(also, name, None)]
+            wanted = np.sort(np.concatenate(listed), axis=1)
             rows = find_rows(table, wanted)
             if (rows < 0).any():
                 i, j = (self.item_name(item) for item in wanted[np.argmin(rows)].tolist())
@@ -476,7 +495,7 @@ class Constraints:
             keep = np.ones(table.n, dtype=bool)
             keep[rows] = False
             if source is not None:
-                keep &= np.array([name != source for name in table.source_names()], dtype=bool)
+                keep &= np.array([said != source for said in table.source_names()], dtype=bool)
             tables.append(table.take(keep))
         groups = [group for group in self._groups if source is None or group.source != source]
         return self._from_parts(self._n_items, tables[0], tables[1], groups, self._ids)

@@ -1,17 +1,15 @@
 """Constraints about distances: delta (separation) and epsilon (cohesion), after Davidson and Ravi 2005.
 
 delta: points of different clusters are at least delta apart, which is a must-link for every closer pair.
-epsilon: in a cluster of two or more, every point has another member within epsilon; a partition into
-exactly k such clusters exists if and only if |lonely| + [others exist] <= k <= |lonely| + (size of a
-maximum matching of the neighbour graph). Neighbours come from a k-d tree.
+epsilon: in a cluster of two or more, every point has another member within epsilon. Neighbours come from a
+k-d tree; with more close pairs than fit, they are visited in blocks.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +20,8 @@ from coterie.constraints._violations import check_labels
 
 # Neighbour pairs held at a time.
 _MAX_PAIRS = 5_000_000
-# Nodes that branch and bound may open on the matching problem.
-_MATCHING_NODES = 10_000
+# The tree compares squares and rounds; it is asked a little wider, and the distance itself has the last word.
+_WIDER = 1 + 1e-9
 
 
 def delta_constraints(X: Any, delta: float, *, source: str = "delta") -> Constraints:
@@ -40,57 +38,29 @@ def delta_constraints(X: Any, delta: float, *, source: str = "delta") -> Constra
     data = _points(X)
     _check_distance(delta, "delta")
     component = np.arange(len(data), dtype=np.int64)
-    for pairs in _close_pairs(data, math.nextafter(delta, 0.0)):
+    for pairs in _close_pairs(data, delta, strictly=True):
         left, right = _chains(component)
         component = join(len(data), np.append(left, pairs[:, 0]), np.append(right, pairs[:, 1]))
     return Constraints(np.column_stack(_chains(component)), n_items=len(data), source=source)
 
 
-@dataclass(frozen=True)
-class EpsilonRange:
-    """For which numbers of clusters an epsilon constraint can be met: from `lowest` to `highest`.
+def epsilon_fewest_clusters(X: Any, epsilon: float) -> int:
+    """Find the least number of clusters with which an epsilon constraint can be met (Euclidean distance).
 
-    Attributes
-    ----------
-    lowest, highest : int
-        All numbers of non-empty clusters between them are possible.
-    exact : bool
-        Whether `highest` is proven; if not, at least that many are possible.
-    n_lonely : int
-        Points without a neighbour within epsilon: each must be a cluster by itself.
-    """
-
-    lowest: int
-    highest: int
-    exact: bool
-    n_lonely: int
-
-    def check(self, n_clusters: int) -> Literal["feasible", "infeasible", "undecided"]:
-        """Whether exactly `n_clusters` non-empty clusters are possible."""
-        if self.lowest <= n_clusters <= self.highest:
-            return "feasible"
-        if n_clusters < self.lowest or self.exact:
-            return "infeasible"
-        return "undecided"
-
-
-def epsilon_range(X: Any, epsilon: float) -> EpsilonRange:
-    """Find for which numbers of clusters every point can have a neighbour within `epsilon`.
-
-    Points without any such neighbour are clusters of one. Euclidean distance.
+    Points without a neighbour within epsilon are clusters of one; all others can share one cluster. Every
+    number from there up to the number of points is possible too: a cluster of one meets the constraint.
 
     Examples
     --------
-    >>> epsilon_range([[0.0], [0.4], [0.8], [5.0], [5.3], [9.0]], epsilon=0.5)
-    EpsilonRange(lowest=2, highest=3, exact=True, n_lonely=1)
+    >>> epsilon_fewest_clusters([[0.0], [0.4], [0.8], [5.0], [5.3], [9.0]], epsilon=0.5)
+    2
     """
     data = _points(X)
     _check_distance(epsilon, "epsilon")
-    pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *_close_pairs(data, epsilon)])
-    social = np.unique(pairs)
-    n_lonely = len(data) - len(social)
-    n_matched, exact = _matching(np.searchsorted(social, pairs), len(social))
-    return EpsilonRange(n_lonely + (len(social) > 0), n_lonely + n_matched, exact, n_lonely)
+    social = np.zeros(len(data), dtype=bool)
+    for pairs in _close_pairs(data, epsilon):
+        social[pairs] = True
+    return int((~social).sum()) + bool(social.any())
 
 
 def epsilon_violations(X: Any, labels: Any, epsilon: float) -> IntArray:
@@ -129,13 +99,13 @@ def epsilon_repair(X: Any, labels: Any, epsilon: float) -> IntArray:
     repaired = check_labels(labels, len(data)).copy()
     tree = cKDTree(data)
     for point in epsilon_violations(data, labels, epsilon).tolist():
-        near = np.array(
-            [i for i in tree.query_ball_point(data[point], epsilon) if i != point], dtype=np.int64
-        )
-        if not len(near) or (repaired[near] == repaired[point]).any():
-            continue  # lonely, or an earlier move brought a neighbour
-        nearest = near[np.argmin(((data[near] - data[point]) ** 2).sum(axis=1))]
-        repaired[point] = repaired[nearest]
+        near = np.array(tree.query_ball_point(data[point], epsilon * _WIDER), dtype=np.int64)
+        near = near[(near != point) & (repaired[near] >= 0)]
+        gap = _distances(data[near], data[point])
+        near, gap = near[gap <= epsilon], gap[gap <= epsilon]
+        # lonely ones stay; so do those to whom an earlier move brought a neighbour
+        if len(near) and not (repaired[near] == repaired[point]).any():
+            repaired[point] = repaired[near[np.argmin(gap)]]
     return repaired
 
 
@@ -154,47 +124,35 @@ def _check_distance(value: float, name: str) -> None:
         raise ValueError(f"{name} is a distance: finite and above 0; got {value}.")
 
 
-def _close_pairs(data: FloatArray, radius: float) -> Iterator[IntArray]:
-    """Pairs of points at most `radius` apart, each once, in blocks of bounded size."""
+def _close_pairs(data: FloatArray, radius: float, *, strictly: bool = False) -> Iterator[IntArray]:
+    """Pairs of points at most `radius` apart (or strictly closer), each once, in blocks of bounded size."""
     from scipy.spatial import cKDTree
 
     if len(data) < 2:
         return
     tree = cKDTree(data)
-    n_pairs = (int(tree.count_neighbors(tree, radius)) - len(data)) // 2
-    if n_pairs <= _MAX_PAIRS:
-        yield tree.query_pairs(radius, output_type="ndarray").astype(np.int64)
-        return
-    n_blocks = math.ceil(2 * n_pairs / _MAX_PAIRS)
-    for rows in np.array_split(np.arange(len(data)), min(n_blocks, len(data))):
-        near = cKDTree(data[rows]).query_ball_tree(tree, radius)
-        counts = np.array([len(found) for found in near])
-        pairs = np.column_stack([np.repeat(rows, counts), np.concatenate(near).astype(np.int64)])
-        yield pairs[pairs[:, 0] < pairs[:, 1]]
+    wider = radius * _WIDER
+    n_pairs = (int(tree.count_neighbors(tree, wider)) - len(data)) // 2
+    n_blocks = min(math.ceil(2 * n_pairs / _MAX_PAIRS), len(data))
+    for rows in np.array_split(np.arange(len(data)), max(n_blocks, 1)):
+        whole = len(rows) == len(data)
+        pairs = tree.query_pairs(wider, output_type="ndarray") if whole else _near(tree, data, rows, wider)
+        gap = _distances(data[pairs[:, 0]], data[pairs[:, 1]])
+        yield pairs[gap < radius if strictly else gap <= radius].astype(np.int64)
+
+
+def _distances(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.sqrt(((a - b) ** 2).sum(axis=1))
+
+
+def _near(tree: Any, data: FloatArray, rows: IntArray, radius: float) -> IntArray:
+    found = tree.query_ball_point(data[rows], radius)
+    counts = np.array([len(near) for near in found])
+    pairs = np.column_stack([np.repeat(rows, counts), np.concatenate(found).astype(np.int64)])
+    return pairs[pairs[:, 0] < pairs[:, 1]]
 
 
 def _chains(component: IntArray) -> tuple[IntArray, IntArray]:
     order = np.argsort(component, kind="stable")
     same = np.diff(component[order]) == 0
     return order[:-1][same], order[1:][same]
-
-
-def _matching(edges: IntArray, n_nodes: int) -> tuple[int, bool]:
-    """Size of a maximum matching by HiGHS, and whether it is proven; if not, the best one found."""
-    if not len(edges):
-        return 0, True
-    from scipy.optimize import LinearConstraint, milp
-    from scipy.sparse import csr_array
-
-    n_edges = len(edges)
-    incidence = csr_array(
-        (np.ones(2 * n_edges), (edges.T.ravel(), np.tile(np.arange(n_edges), 2))), shape=(n_nodes, n_edges)
-    )
-    result = milp(
-        -np.ones(n_edges),
-        integrality=np.ones(n_edges),
-        bounds=(0, 1),
-        constraints=LinearConstraint(incidence, -np.inf, 1),
-        options={"node_limit": _MATCHING_NODES},
-    )
-    return (round(-result.fun), bool(result.status == 0)) if result.x is not None else (1, False)

@@ -15,7 +15,7 @@ import numpy as np
 
 from coterie._compiled import kernel
 from coterie.constraints._closure import find_components
-from coterie.constraints._conflict import Conflict
+from coterie.constraints._conflict import Conflict, count_of
 from coterie.constraints._feasible import Feasibility, check, first_contradiction
 from coterie.constraints._statements import BoolArray, IntArray, Pairs, find_rows
 
@@ -60,7 +60,7 @@ class Explanation:
 
     def __str__(self) -> str:
         if self.conflict is None:
-            asked = "" if self.n_clusters is None else f" with {self.n_clusters} clusters"
+            asked = "" if self.n_clusters is None else f" with {count_of(self.n_clusters, 'cluster')}"
             told = {
                 "feasible": f"No conflict{asked}: all constraints can be met.",
                 "undecided": f"Not decided{asked}: {self.reason}.",
@@ -86,7 +86,7 @@ class Explanation:
                 listed.append(f"{kind} {name(i)}-{name(j)} (weight {weight:g})")
         n_pairs = must.n + cannot.n
         shown = ", ".join(listed[:_SHOWN]) + (", ..." if n_pairs > _SHOWN else "")
-        pairs = "1 pair" if n_pairs == 1 else f"{n_pairs:,} pairs"
+        pairs = count_of(n_pairs, "pair")
         if self.complete:
             return f"Cheapest way out found: drop {pairs}: {shown}. The rest can be met."
         return f"A start: drop {pairs}: {shown}. Whether the rest can be met was not settled."

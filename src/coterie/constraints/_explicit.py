@@ -6,13 +6,22 @@ of the strongest cannot-link between the two components; what was stated keeps i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from coterie.constraints._algebra import entailed
 from coterie.constraints._closure import label_chains
-from coterie.constraints._statements import FloatArray, IntArray, canonical, find_rows, plain_pairs, stack
+from coterie.constraints._statements import (
+    FloatArray,
+    IntArray,
+    Pairs,
+    canonical,
+    find_rows,
+    plain_pairs,
+    stack,
+)
 from coterie.exceptions import InfeasibleConstraintsError
 
 if TYPE_CHECKING:
@@ -48,8 +57,21 @@ def closure(c: Constraints, max_pairs: int) -> Constraints:
     tables = []
     for stated, every in ((c.must_table, must), (c.cannot_table, apart)):
         every = canonical(every, "max")
-        tables.append(canonical(stack(stated, every.take(find_rows(stated, every.ij) < 0)), "max"))
-    return type(c)._from_parts(c.n_items, tables[0], tables[1], (), c._ids)
+        rest = every.take(find_rows(stated, every.ij) < 0)
+        tables.append(canonical(stack(_strengthened(stated, every), rest), "max"))
+    silent = [group for group in c.groups if not group.active]
+    return type(c)._from_parts(c.n_items, tables[0], tables[1], silent, c._ids)
+
+
+def _strengthened(stated: Pairs, every: Pairs) -> Pairs:
+    """Stated pairs keep their weight, but those without effect take that of what entails them."""
+    row = find_rows(every, stated.ij)
+    entailed = row >= 0
+    weight, hard = stated.weight.copy(), stated.hard.copy()
+    hard[entailed] |= every.hard[row[entailed]]
+    silent = entailed & ~stated.active
+    weight[silent] = every.weight[row[silent]]
+    return replace(stated, weight=weight, hard=hard)
 
 
 def _count(c: Constraints) -> int:

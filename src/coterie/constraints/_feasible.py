@@ -23,8 +23,9 @@ from coterie.constraints._conflict import (
     conflict_of_group,
     conflict_of_nodes,
     contradiction,
+    count_of,
 )
-from coterie.constraints._statements import BoolArray, IntArray, frozen
+from coterie.constraints._statements import BoolArray, Group, IntArray, frozen
 from coterie.exceptions import UndecidedError
 
 if TYPE_CHECKING:
@@ -63,13 +64,13 @@ class Feasibility:
     def __bool__(self) -> bool:
         if self.status == "undecided":
             raise UndecidedError(
-                f"It is not decided whether {self.n_clusters} clusters are enough: {self.reason}. "
-                "Compare `.status` with 'feasible', or raise `budget`."
+                f"It is not decided whether {count_of(self.n_clusters, 'cluster')} are enough: "
+                f"{self.reason}. Compare `.status` with 'feasible', or raise `budget`."
             )
         return self.status == "feasible"
 
     def __str__(self) -> str:
-        told = f"{self.status} with {self.n_clusters} clusters ({self.reason})"
+        told = f"{self.status} with {count_of(self.n_clusters, 'cluster')} ({self.reason})"
         return told if self.certificate is None else f"{told}: {self.certificate}"
 
     def __repr__(self) -> str:
@@ -120,11 +121,24 @@ def first_contradiction(c: Constraints) -> Conflict:
         found.append(contradiction(c, i, j, None))
     for position, i, j in graph.broken_groups[: _LOOKED_AT - len(found)]:
         group = c.groups[position]
-        a, b = (group.codes[np.searchsorted(group.items, item)] for item in (i, j))
-        names = (group.names[a], group.names[b])
-        fact = Implied(group.kind, (i, j), names, together=False, source=group.source)
-        found.append(contradiction(c, i, j, fact))
+        i, j = _nearest_clash(group, contradiction(c, i, j, None).items)
+        names = tuple(group.names[group.codes[np.searchsorted(group.items, item)]] for item in (i, j))
+        found.append(contradiction(c, i, j, Implied(group.kind, (i, j), names, False, group.source)))
     return min(found, key=lambda conflict: len(conflict.items))
+
+
+def _nearest_clash(group: Group, way: IntArray) -> tuple[int, int]:
+    """Of the items on a way, the two nearest that the group keeps apart; the rest adds nothing."""
+    at = np.minimum(np.searchsorted(group.items, way), len(group.items) - 1)
+    coded = np.flatnonzero(group.items[at] == way)
+    codes = group.codes[at[coded]]
+    if group.kind != "distinct":
+        first = int(np.flatnonzero(np.diff(codes))[0])
+        return int(way[coded[first]]), int(way[coded[first + 1]])
+    order = np.lexsort((coded, codes))
+    same = np.flatnonzero(np.diff(codes[order]) == 0)
+    best = same[np.argmin(coded[order[same + 1]] - coded[order[same]])]
+    return int(way[coded[order[best]]]), int(way[coded[order[best + 1]]])
 
 
 def _group_above(c: Constraints, k: int) -> Conflict | None:
@@ -197,7 +211,7 @@ def _colour_core(
             undecided = Feasibility("undecided", k, None, None, told)
         else:
             colour[core[part]] = result.colour
-    return undecided or reason
+    return reason if undecided is None else undecided
 
 
 def _witness(graph: Contracted, apart: ApartGraph, colour: IntArray, k: int, nonempty: bool) -> IntArray:

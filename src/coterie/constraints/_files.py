@@ -31,9 +31,9 @@ def read_file(path: Any, ids: Ids | None, n_items: int | None) -> Parts:
     try:
         if ending == ".csv":
             columns, lines = _read_csv(path)
-            return from_columns(columns, ids, n_items, place="line", numbers=lines, text=True)
+            return from_columns(columns, ids, n_items, place="line", row_numbers=lines, text=True)
         columns = _read_parquet(path)
-        return from_columns(columns, ids, n_items, place="row", numbers=_rows(columns), text=False)
+        return from_columns(columns, ids, n_items, place="row", row_numbers=_rows(columns), text=False)
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from None
 
@@ -47,6 +47,9 @@ def _read_csv(path: Path) -> tuple[dict[str, list[Any]], list[int]]:
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = csv.reader(file)
         header = [name.strip() for name in next(lines, [])]
+        twice = [name for name in header if header.count(name) > 1]
+        if twice:
+            raise ValueError(f"the column {twice[0]} stands twice in the header.")
         columns: dict[str, list[Any]] = {name: [] for name in header}
         numbers: list[int] = []
         for cells in lines:
@@ -58,23 +61,29 @@ def _read_csv(path: Path) -> tuple[dict[str, list[Any]], list[int]]:
                 )
             numbers.append(lines.line_num)
             for name, cell in zip(header, cells, strict=True):
-                columns[name].append(cell.strip())
+                columns[name].append(cell)
     return columns, numbers
 
 
 def _read_json(path: Path, ids: Ids | None, n_items: int | None) -> Parts:
-    with path.open(encoding="utf-8") as file:
-        content = json.load(file)
-    if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise ValueError(f'{path.name}: not a file of Coterie constraints (no "format": "{_FORMAT}").')
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path.name}: not JSON: {error}.") from None
+    columns = content.get("table") if isinstance(content, dict) else None
+    if columns is None or content.get("format") != _FORMAT:
+        raise ValueError(
+            f'{path.name}: not a file of Coterie constraints ("format": "{_FORMAT}" and "table").'
+        )
+    if not isinstance(columns, dict) or len({len(cells) for cells in columns.values()}) > 1:
+        raise ValueError(f"{path.name}: the table must have columns of one length.")
     own = content.get("ids")
     if ids is None and own is not None:
         ids = Ids(own)
     if n_items is None:
         n_items = content.get("n_items") if ids is None else len(ids)
     try:
-        columns = content["table"]
-        return from_columns(columns, ids, n_items, place="row", numbers=_rows(columns), text=False)
+        return from_columns(columns, ids, n_items, place="row", row_numbers=_rows(columns), text=False)
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from None
 

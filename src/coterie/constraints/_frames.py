@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 from typing import Any, cast
 
+from coterie.constraints._inputs import is_missing
+
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
@@ -18,6 +20,17 @@ def build_frame(columns: dict[str, list[Any]], library: str | None) -> Any:
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}; got {library!r}.")
     if importlib.util.find_spec(library) is None:
         raise ImportError(f"{library} is not installed: pip install {library}")
+    if library == "pandas":
+        import pandas as pd
+
+        # pandas turns whole numbers beside a gap into floats, and large ids would change
+        broken = {name for name, cells in columns.items() if None in cells and int in map(type, cells)}
+        return pd.DataFrame(
+            {
+                name: pd.Series(cells, dtype=object if name in broken else None)
+                for name, cells in columns.items()
+            }
+        )
     import narwhals as nw
 
     return nw.from_dict(columns, backend=cast(Any, library)).to_native()
@@ -36,9 +49,4 @@ def frame_columns(frame: Any) -> dict[str, list[Any]]:
         ) from None
     eager = known.collect() if isinstance(known, nw.LazyFrame) else known
     columns = {str(name): eager[name].to_list() for name in eager.columns}
-    return {name: [None if _missing(cell) else cell for cell in cells] for name, cells in columns.items()}
-
-
-def _missing(cell: Any) -> bool:
-    # pandas.NA answers neither yes nor no when compared
-    return cell is None or type(cell).__name__ == "NAType" or cell != cell
+    return {name: [None if is_missing(cell) else cell for cell in cells] for name, cells in columns.items()}

@@ -6,7 +6,7 @@ Bad input raises before anything is built. Nothing is dropped here but a must-li
 from __future__ import annotations
 
 import difflib
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,29 @@ from coterie.constraints._statements import (
     frozen,
 )
 
+RowName = Callable[[int], str]  # how a complaint names a row
+
+_FORM = "must be a list of pairs such as [(0, 1), (4, 7)]"
+_LARGEST = 2**62
+
+
+def as_vector(values: Any) -> NDArray[Any]:
+    """An array that keeps the types of a list: NumPy would turn ["a", -1] and ["a", nan] into text."""
+    if isinstance(values, list | tuple):
+        kinds = set(map(type, values))
+        if str in kinds and len(kinds) > 1:
+            array = np.empty(len(values), dtype=object)
+            array[:] = values
+            return array
+    return np.asarray(values)
+
+
+def whole_number(value: Any, name: str, low: int) -> int:
+    """A whole number of at least `low`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+        raise ValueError(f"{name} must be a whole number, at least {low}; got {value!r}.")
+    return int(value)
+
 
 class Ids:
     """The user's own name of each item, in row order; unique and hashable."""
@@ -29,15 +52,12 @@ class Ids:
     values: NDArray[Any]
 
     def __init__(self, values: Any) -> None:
-        if isinstance(values, Ids):
-            values = values.values
-        array = np.asarray(values)
+        array = as_vector(values.values if isinstance(values, Ids) else values)
         if array.ndim != 1:
             raise ValueError(f"ids must be one-dimensional, one per item; got shape {array.shape}.")
-        names = array.tolist()
         rows: dict[Hashable, int] = {}
-        for row, name in enumerate(names):
-            if name is None or name != name:  # None or NaN
+        for row, name in enumerate(array.tolist()):
+            if is_missing(name):
                 raise ValueError(f"ids has no value in row {row}; give every item an id.")
             if rows.setdefault(name, row) != row:
                 raise ValueError(
@@ -66,18 +86,24 @@ class Ids:
             if self._rows_of_text is None:
                 self._rows_of_text = {str(key): row for key, row in self._rows.items()}
             table = self._rows_of_text
-        found = table.get(name)
-        if found is None:
+            name = name if name in table else name.strip()
+        try:
+            return table[name]
+        except (KeyError, TypeError):  # not there, or not hashable
             close = difflib.get_close_matches(str(name), [str(key) for key in list(table)[:10_000]], n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             first = ", ".join(repr(key) for key in self.values[:3].tolist())
-            raise ValueError(f"{where}: unknown id {name!r}; the ids begin {first}, ...{hint}")
-        return found
+            raise ValueError(f"{where}: unknown id {name!r}; the ids begin {first}, ...{hint}") from None
 
 
 def item_name(ids: Ids | None, item: int) -> str:
     """How a message names an item: by the user's id if there is one."""
     return str(item) if ids is None else str(ids.values[item])
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, or pandas' NA, which answers neither yes nor no when compared."""
+    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
 
 
 def read_pairs(value: Any, name: str, ids: Ids | None) -> IntArray:
@@ -86,30 +112,27 @@ def read_pairs(value: Any, name: str, ids: Ids | None) -> IntArray:
         return np.empty((0, 2), dtype=np.int64)
     if hasattr(value, "columns"):
         raise TypeError(f"{name} is a data frame; build from it with Constraints.from_frame(frame).")
-    rows = value if isinstance(value, np.ndarray) else list(value)
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        raise TypeError(f"{name} {_FORM}; got {value!r}.")
+    rows: Any = value if isinstance(value, np.ndarray) else list(value)
+    try:
+        # of a list, objects: what is no number stays as it was and can be named
+        array = rows if isinstance(rows, np.ndarray) else np.array(rows, dtype=object)
+    except ValueError:  # rows of different lengths
+        array = np.empty(0)
     if len(rows) == 0:
         return np.empty((0, 2), dtype=np.int64)
-    if ids is not None:
-        return _pairs_by_id(rows, name, ids)
-    try:
-        array = np.asarray(rows)
-    except ValueError:  # rows of different lengths
-        array = np.asarray(0)
     if array.ndim != 2 or array.shape[1] != 2:
         raise ValueError(_shape_complaint(rows, name))
-    if array.dtype.kind in "iu":
-        if array.dtype == np.uint64 and (array > np.iinfo(np.int64).max).any():
-            raise ValueError(f"{name} holds a number too large for an item.")
+    if ids is not None:
+        cells = array.tolist()
+        return np.array(
+            [[ids.row(end, f"{name} row {row}") for end in pair] for row, pair in enumerate(cells)],
+            dtype=np.int64,
+        )
+    if array.dtype.kind == "i":
         return array.astype(np.int64)
-    return _whole_numbers(array, name)
-
-
-def _whole_numbers(array: NDArray[Any], name: str) -> IntArray:
-    if array.dtype.kind == "f":
-        good = np.isfinite(array) & (array == np.floor(array))
-    else:
-        cells = [isinstance(x, int | np.integer) and not isinstance(x, bool) for x in array.ravel().tolist()]
-        good = np.array(cells).reshape(array.shape)
+    good = _whole(array)
     if not good.all():
         row = int(np.flatnonzero(~good.all(axis=1))[0])
         raise ValueError(
@@ -119,38 +142,38 @@ def _whole_numbers(array: NDArray[Any], name: str) -> IntArray:
     return array.astype(np.int64)
 
 
-def _pairs_by_id(rows: Any, name: str, ids: Ids) -> IntArray:
-    rows = rows.tolist() if isinstance(rows, np.ndarray) else rows
-    numbers = np.empty((len(rows), 2), dtype=np.int64)
-    for number, pair in enumerate(rows):
-        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
-            raise ValueError(_shape_complaint(rows, name))
-        for end in (0, 1):
-            numbers[number, end] = ids.row(pair[end], f"{name} row {number}")
-    return numbers
+def _whole(array: NDArray[Any]) -> BoolArray:
+    """Which cells are whole numbers that can be row numbers; True is not a number here."""
+    if array.dtype.kind == "u":
+        return np.asarray(array <= _LARGEST)
+    if array.dtype.kind == "f":
+        array = array.astype(np.float64)
+        return (np.abs(array) <= _LARGEST) & (array == np.floor(array))
+    cells = array.ravel().tolist()
+    good = [isinstance(x, int | float) and not isinstance(x, bool) and _fits(x) for x in cells]
+    return np.array(good, dtype=bool).reshape(array.shape)
+
+
+def _fits(number: float) -> bool:
+    return abs(number) <= _LARGEST and number == int(number)
 
 
 def _shape_complaint(rows: Any, name: str) -> str:
     for number, pair in enumerate(rows):
         length = len(pair) if hasattr(pair, "__len__") and not isinstance(pair, str) else None
         if length != 2:
-            return (
-                f"{name} must be a list of pairs such as [(0, 1), (4, 7)]; row {number} is {pair!r}. "
-                "Weights go into `weight=`."
-            )
+            return f"{name} {_FORM}; row {number} is {pair!r}. Weights go into `weight=`."
     return f"{name} must have shape (n_pairs, 2)."
 
 
-def check_range(ij: IntArray, n_items: int, name: str, labels: Sequence[int] | None = None) -> None:
-    """Raise if a pair names an item outside 0..n_items-1; `labels` are the row numbers to report."""
+def check_range(ij: IntArray, n_items: int, row_name: RowName) -> None:
+    """Raise if a pair names an item outside 0..n_items-1."""
     outside = ((ij < 0) | (ij >= n_items)).any(axis=1)
     if outside.any():
         row = int(np.flatnonzero(outside)[0])
-        pair = tuple(ij[row].tolist())
-        shown = row if labels is None else labels[row]
         raise ValueError(
-            f"{name} row {shown} is {pair}: items are numbered 0 to {n_items - 1} (n_items={n_items}). "
-            "Check the number of items, or whether these are ids (`ids=`)."
+            f"{row_name(row)} is {tuple(ij[row].tolist())}: items are numbered 0 to {n_items - 1} "
+            f"(n_items={n_items}). Check the number of items, or whether these are ids (`ids=`)."
         )
 
 
@@ -169,7 +192,7 @@ def infer_n_items(n_items: Any, ids: Ids | None, *tables: IntArray) -> int:
     return int(n_items)
 
 
-def drop_self_pairs(pairs: Pairs, kind: str, ids: Ids | None) -> Pairs:
+def drop_self_pairs(pairs: Pairs, kind: str, ids: Ids | None, row_name: RowName) -> Pairs:
     """Drop must-links of an item with itself; a cannot-link of that form is an error."""
     same = pairs.ij[:, 0] == pairs.ij[:, 1]
     if not same.any():
@@ -178,36 +201,36 @@ def drop_self_pairs(pairs: Pairs, kind: str, ids: Ids | None) -> Pairs:
         row = int(np.flatnonzero(same)[0])
         item = item_name(ids, int(pairs.ij[row, 0]))
         raise ValueError(
-            f"cannot-link row {row} joins item {item} with itself; an item is always in its own "
-            "cluster. Remove this pair."
+            f"{row_name(row)} links item {item} with itself, which nothing can meet. Remove this pair."
         )
     return pairs.take(~same)
 
 
-def read_weight(value: Any, n_pairs: int) -> FloatArray:
+def read_weight(value: Any, n_pairs: int, row_name: RowName) -> FloatArray:
     """One strength a pair: finite, not negative; None means 1."""
     weight = _one_per_pair(1.0 if value is None else value, n_pairs, "weight")
     bad = ~(np.isfinite(weight) & (weight >= 0))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise ValueError(
-            f"weight of pair {row} is {weight[row]}; weights are finite and not negative (0 means no effect; "
-            "for a pair that must hold, use hard=True)."
+            f"weight of {row_name(row)} is {weight[row]}; weights are finite and not negative (0 means no "
+            "effect; for a pair that must hold, use hard=True)."
         )
-    return weight
+    return weight + 0.0  # no -0.0: equal weights have equal bits
 
 
-def read_confidence(value: Any, n_pairs: int) -> FloatArray:
+def read_confidence(value: Any, n_pairs: int, row_name: RowName) -> FloatArray:
     """One probability a pair, in (0.5, 1]; None or NaN means not stated."""
     confidence = _one_per_pair(np.nan if value is None else value, n_pairs, "confidence")
-    bad = ~np.isnan(confidence) & ~((confidence > 0.5) & (confidence <= 1))
+    stated = ~np.isnan(confidence)
+    bad = stated & ~((confidence > 0.5) & (confidence <= 1))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise ValueError(
-            f"confidence of pair {row} is {confidence[row]}; it is the probability that the statement is "
-            "true, above 0.5 and at most 1. Below 0.5 the opposite kind is more likely: state that one."
+            f"confidence of {row_name(row)} is {confidence[row]}; it is the probability that the statement "
+            "is true, above 0.5 and at most 1. Below 0.5 the opposite kind is more likely: state that one."
         )
-    return confidence
+    return np.where(stated, confidence, np.nan)  # one NaN, so that equal columns have equal bits
 
 
 def read_hard(value: Any, n_pairs: int) -> BoolArray:
@@ -227,7 +250,7 @@ def read_source(value: Any, n_pairs: int) -> tuple[NDArray[np.int32], tuple[str,
     names = list(value)
     if len(names) != n_pairs:
         raise ValueError(_length_complaint("source", len(names), n_pairs))
-    return encode_sources([None if name is None or name != name else str(name) for name in names])
+    return encode_sources([None if is_missing(name) else str(name) for name in names])
 
 
 def _one_per_pair(value: Any, n_pairs: int, name: str) -> FloatArray:
@@ -242,7 +265,8 @@ def _spread(array: NDArray[Any], n_pairs: int, name: str) -> NDArray[Any]:
     if array.ndim == 0:
         return np.full(n_pairs, array[()])
     if array.shape != (n_pairs,):
-        raise ValueError(_length_complaint(name, array.shape, n_pairs))
+        length = array.shape[0] if array.ndim == 1 else array.shape
+        raise ValueError(_length_complaint(name, length, n_pairs))
     return array
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from coterie.constraints._closure import contract, find_components
 from coterie.constraints._colouring import apart_graph, peel
+from coterie.constraints._inputs import whole_number
 from coterie.constraints._statements import BoolArray, IntArray, canonical, plain_pairs
 
 How = Literal["random", "balanced", "easy"]
@@ -46,8 +47,7 @@ def sample_pairs(
         raise ValueError(f"how must be 'random', 'balanced' or 'easy'; got {how!r}.")
     if not 0 <= noise <= 1:
         raise ValueError(f"noise is the share of pairs turned into their opposite, 0 to 1; got {noise}.")
-    if n_pairs < 0:
-        raise ValueError(f"n_pairs must not be negative, got {n_pairs}.")
+    n_pairs = whole_number(n_pairs, "n_pairs", 0)
     rng = as_generator(random_state)
     items, codes, n_items = known_labels(y)
     if how == "balanced":
@@ -58,7 +58,7 @@ def sample_pairs(
     elif how == "random":
         pairs = _draw(items, codes, n_pairs, None, rng)
     else:
-        k = len(np.unique(codes)) if n_clusters is None else n_clusters
+        k = len(np.unique(codes)) if n_clusters is None else whole_number(n_clusters, "n_clusters", 1)
         pairs = _draw_easy(items, codes, n_items, n_pairs, k, rng)
     label = np.full(n_items, -1, dtype=np.int64)
     label[items] = codes
@@ -144,7 +144,7 @@ def _draw_easy(
         add(pool[start : start + n_pairs])
     if len(kept) < n_pairs:
         raise ValueError(
-            f"only {len(kept)} of {n_pairs} pairs could be drawn that stay easy for {k} clusters; ask for "
+            f"only {len(kept)} of {n_pairs} pairs could be drawn that stay easy for n_clusters={k}; ask for "
             "fewer pairs or more clusters."
         )
     return kept
@@ -152,6 +152,7 @@ def _draw_easy(
 
 def sample_chunklets(y: Any, n_chunklets: int, size: int, random_state: Any) -> tuple[int, IntArray]:
     """Must-links that tie disjoint sets of `size` items of one class, each as a chain."""
+    n_chunklets = whole_number(n_chunklets, "n_chunklets", 0)
     if size < 2:
         raise ValueError(f"a chunklet has at least 2 items; got size={size}.")
     rng = as_generator(random_state)
@@ -176,6 +177,7 @@ def sample_teachers(y: Any, n_teachers: int, n_seen: int, random_state: Any) -> 
     items, codes, n_items = known_labels(y)
     if not 2 <= n_seen <= len(items):
         raise ValueError(f"a teacher sees between 2 and {len(items)} labelled items; got n_seen={n_seen}.")
+    n_teachers = whole_number(n_teachers, "n_teachers", 0)
     first, second = np.triu_indices(n_seen, 1)
     pairs, is_must, source = [np.empty((0, 2), dtype=np.int64)], [np.empty(0, dtype=bool)], []
     for teacher in range(n_teachers):

@@ -250,6 +250,8 @@ class Group:
     def __post_init__(self) -> None:
         object.__setattr__(self, "items", frozen(self.items, np.int64))
         object.__setattr__(self, "codes", frozen(self.codes, np.int64))
+        if self.weight is not None:
+            object.__setattr__(self, "weight", float(self.weight) + 0.0)
         said = hashlib.sha256(self.kind.encode())
         said.update(self.items.tobytes())
         said.update(self.codes.tobytes())

@@ -175,9 +175,13 @@ def check_labels(labels: Any, n_items: int) -> IntArray:
     if array.shape != (n_items,):
         raise ValueError(f"labels has shape {array.shape}, but the constraints speak of {n_items} items.")
     if array.dtype.kind not in "iub":
-        whole = array.dtype.kind == "f" and bool((np.isfinite(array) & (array == np.floor(array))).all())
-        if not whole:
-            raise TypeError("labels must be whole numbers, one per item (-1: in no cluster).")
+        values = array.tolist()
+        odd = [i for i, x in enumerate(values) if not isinstance(x, int | float) or x != x or x % 1 != 0]
+        if odd:
+            raise TypeError(
+                f"labels[{odd[0]}] is {values[odd[0]]!r}; labels are whole numbers, one per item "
+                "(-1: in no cluster)."
+            )
     return array.astype(np.int64)
 
 
