@@ -7,6 +7,7 @@ A table has one row a statement: `i`, `j`, `kind` (must-link or cannot-link), an
 
 from __future__ import annotations
 
+import difflib
 import math
 import numbers
 import re
@@ -45,6 +46,7 @@ Parts = tuple[int, Pairs, Pairs, tuple[Group, ...], Ids | None]
 
 _SPELLINGS = {"must-link": MUST_LINK, "ml": MUST_LINK, "cannot-link": CANNOT_LINK, "cl": CANNOT_LINK}
 _SPELLINGS |= {kind: kind for kind in GROUP_KINDS}
+_COLUMNS = {"i", "j", "kind", "weight", "confidence", "hard", "source", "group", "set"}
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _TRUE, _FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
 
@@ -153,6 +155,10 @@ def from_columns(
             f"the table lacks the column {' and '.join(sorted(lacking))}; it has "
             f"{', '.join(columns) or 'none'}. A row says i, j, kind (must-link or cannot-link)."
         )
+    for name in set(columns) - _COLUMNS:
+        meant = difflib.get_close_matches(name.lower(), _COLUMNS - set(columns), n=1, cutoff=0.8)
+        if meant:
+            raise ValueError(f"there is a column {name!r}; did you mean {meant[0]!r}? Rename or remove it.")
     reader = _TableReader(columns, ids, place, row_numbers, text)
     pair_rows: dict[str, list[int]] = {MUST_LINK: [], CANNOT_LINK: []}
     group_rows: dict[tuple[str, str], list[int]] = {}
@@ -288,6 +294,16 @@ class _TableReader:
             check_group_weight(weight)
         except ValueError as error:
             raise self.complaint(rows[0], str(error).rstrip(".")) from None
+        for row in rows:
+            if self.cell("hard", row) is not None and self.flag(row) != (weight is None):
+                told = (
+                    "has a weight, so it is not hard"
+                    if weight is not None
+                    else "has no weight, so it is hard"
+                )
+                raise self.complaint(
+                    row, f"hard is {self.cell('hard', row)!r}, but this {kind} statement {told}"
+                )
         names = [self.required("group", row) for row in rows]
         return make_group(kind, items, names, weight, self.said(rows[0]))
 

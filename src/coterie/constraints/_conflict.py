@@ -150,15 +150,15 @@ class Conflict:
     def _tell_subgraph(self) -> str:
         n_pairs = len(self.cannot_link) + sum(not fact.together for fact in self.implied)
         return (
-            f"The {n_pairs:,} cannot-links among {len(self.items):,} groups of items "
-            f"({self._sequence(self.items, ', ')}) need more than "
+            f"{n_pairs:,} statements keep {len(self.items):,} parts apart "
+            f"({self._sequence(self.items, ', ')}), which needs more than "
             f"{count_of(self.n_clusters or 0, 'cluster')}."
         )
 
     def _tell_too_few(self) -> str:
         return (
-            f"The must-links leave {len(self.items):,} groups of items, and {self.n_clusters} clusters "
-            "that are not empty were asked for."
+            f"Only {count_of(len(self.items), 'part')} remain once must-links are joined, and "
+            f"{self.n_clusters} clusters that are not empty were asked for."
         )
 
     def _tell_apart(self, fact: Implied) -> str:

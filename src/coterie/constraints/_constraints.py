@@ -476,7 +476,7 @@ class Constraints:
         cannot_link: Any = None,
         source: str | None = None,
     ) -> Constraints:
-        """Leave out pairs: those of another `Constraints`, those listed, or all of a source."""
+        """Leave out the statements of another `Constraints`, the pairs listed, or all of a source."""
         if other is not None and other.n_items != self._n_items:
             raise ValueError(
                 f"cannot drop constraints on {other.n_items} items from some on {self._n_items}."
@@ -497,7 +497,15 @@ class Constraints:
             if source is not None:
                 keep &= np.array([said != source for said in table.source_names()], dtype=bool)
             tables.append(table.take(keep))
-        groups = [group for group in self._groups if source is None or group.source != source]
+        unwanted = set() if other is None else {group.digest for group in other.groups}
+        absent = unwanted - {group.digest for group in self._groups}
+        if absent:
+            raise ValueError(
+                "a group to be dropped is not there; groups are dropped whole, as they were stated."
+            )
+        groups = [
+            g for g in self._groups if g.digest not in unwanted and (source is None or g.source != source)
+        ]
         return self._from_parts(self._n_items, tables[0], tables[1], groups, self._ids)
 
     def only_hard(self) -> Constraints:

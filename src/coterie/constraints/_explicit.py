@@ -7,6 +7,7 @@ of the strongest cannot-link between the two components; what was stated keeps i
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -124,13 +125,14 @@ def _apart_edges(c: Constraints) -> list[tuple[int, int, float]]:
     for group in c.groups:
         if not group.active:
             continue
-        node = component[group.items]
-        key, first = np.unique(node * group.n_codes + group.codes, return_index=True)
-        nodes, codes = node[first].tolist(), group.codes[first].tolist()
-        for at in range(len(key)):
-            for other in range(at):
-                if (codes[at] == codes[other]) == (group.kind == "distinct"):
-                    edges.append((nodes[at], nodes[other], _weight(group.weight)))
+        node, strength = component[group.items], _weight(group.weight)
+        key = np.unique(group.codes * len(component) + node)
+        codes, nodes = np.divmod(key, len(component))
+        members = [part.tolist() for part in np.split(nodes, np.flatnonzero(np.diff(codes)) + 1)]
+        if group.kind == "distinct":
+            edges += [(u, v, strength) for part in members for u, v in combinations(part, 2)]
+        else:
+            edges += [(u, v, strength) for a, b in combinations(members, 2) for u in a for v in b]
     # of parallel edges the strongest
     strongest: dict[tuple[int, int], float] = {}
     for u, v, weight in edges:

@@ -79,12 +79,22 @@ class Ids:
     def __reduce__(self) -> tuple[Any, ...]:
         return Ids, (self.values,)
 
+    def _by_text(self) -> dict[str, int]:
+        by_text: dict[str, int] = {}
+        for key, row in self._rows.items():
+            if by_text.setdefault(str(key), row) != row:
+                raise ValueError(
+                    f"the ids of rows {by_text[str(key)]} and {row} are both written {str(key)!r}, so a file "
+                    "cannot tell them apart; make the ids differ as text."
+                )
+        return by_text
+
     def row(self, name: Any, where: str, *, text: bool = False) -> int:
         """Return the row of an id; `text` compares by the written form, as files need."""
         table: dict[Any, int] = self._rows
         if text:
             if self._rows_of_text is None:
-                self._rows_of_text = {str(key): row for key, row in self._rows.items()}
+                self._rows_of_text = self._by_text()
             table = self._rows_of_text
             name = name if name in table else name.strip()
         try:
@@ -150,12 +160,15 @@ def _whole(array: NDArray[Any]) -> BoolArray:
         array = array.astype(np.float64)
         return (np.abs(array) <= _LARGEST) & (array == np.floor(array))
     cells = array.ravel().tolist()
-    good = [isinstance(x, int | float) and not isinstance(x, bool) and _fits(x) for x in cells]
+    good = [
+        isinstance(x, int | float | np.integer | np.floating) and not isinstance(x, bool) and _fits(x)
+        for x in cells
+    ]
     return np.array(good, dtype=bool).reshape(array.shape)
 
 
-def _fits(number: float) -> bool:
-    return abs(number) <= _LARGEST and number == int(number)
+def _fits(number: Any) -> bool:
+    return bool(abs(number) <= _LARGEST and number == int(number))
 
 
 def _shape_complaint(rows: Any, name: str) -> str:

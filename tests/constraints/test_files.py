@@ -1,0 +1,230 @@
+"""Constraint files: CSV, JSON and Parquet come back as they were written."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from coterie import Constraints
+from tests.constraints.strategies import says
+
+ENDINGS = [".csv", ".json", ".parquet"]
+IDS = {
+    "none": None,
+    "int": [40, 30, 20, 10, 50],
+    "str": ["a", "b", "c", "d", "e"],
+    "awkward": ["Müller, Anna", 'the "x"', "line\nbreak", "日本", "it's; 1,2"],
+    "spaces": [" a", "a", "a ", "b", "b b"],
+    "looks like numbers": ["01", "1", "1.0", "1e0", "-1"],
+    "words of the format": ["must-link", "i", "nan", "None", "true"],
+    "large": [2**60 + 1, 2**60 + 2, 2**60 + 3, 2**60 + 4, 2**60 + 5],
+}
+
+
+def everything() -> Constraints:
+    c = Constraints(
+        [(0, 1), (2, 4)],
+        [(3, 1)],
+        n_items=5,
+        weight=[0.1, 1 / 3, 0],
+        confidence=[np.nan, 0.9, 1],
+        hard=[True, False, False],
+        source=["ann, bob", None, 'he said "no"'],
+    )
+    c = c | Constraints.from_labels(["x", "x", "y", None, None], weight=0.3, source="survey")
+    c = c | Constraints.distinct([1, 1, 1, 2, None])
+    return (
+        c | Constraints.across([None, "n,1", "n,1", 's"2', None]) | Constraints.distinct([3, None, 3, 4, 4])
+    )
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("kind", IDS)
+def test_round_trip(tmp_path, ending, kind):
+    ids = IDS[kind]
+    for number, c in enumerate((everything(), Constraints([(0, 4)], n_items=5), Constraints(n_items=5))):
+        c = c if ids is None else c.with_ids(ids)
+        path = tmp_path / f"{number}{ending}"
+        c.write(path)
+        back = Constraints.read(path, ids=ids, n_items=5)
+        assert back == c
+        assert back.must_table.source_names() == c.must_table.source_names()
+        assert back.cannot_table.source_names() == c.cannot_table.source_names()
+        assert [g.source for g in back.groups] == [g.source for g in c.groups]
+        assert (back.ids is None) == (ids is None)
+        assert Constraints.read(str(path), ids=ids, n_items=5) == c
+
+
+def test_json_is_a_complete_copy(tmp_path):
+    for ids in (None, IDS["int"], IDS["awkward"]):
+        c = everything() if ids is None else everything().with_ids(ids)
+        c.write(tmp_path / "c.json")
+        back = Constraints.read(tmp_path / "c.json")
+        assert back == c
+        assert back.n_items == 5
+        assert (None if back.ids is None else list(back.ids)) == ids
+    json.loads((tmp_path / "c.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
+
+
+def test_ids_say_which_row(tmp_path):
+    """The file names items by id, so it survives a table in another order."""
+    c = Constraints([("a", "b")], [("b", "c")], ids=["a", "b", "c"])
+    for ending in ENDINGS:
+        c.write(tmp_path / f"c{ending}")
+        back = Constraints.read(tmp_path / f"c{ending}", ids=["c", "x", "b", "a"])
+        assert back.must_link.tolist() == [[2, 3]]
+        assert back.cannot_link.tolist() == [[0, 2]]
+        assert back.n_items == 4
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_soft_groups_of_whole_weight_come_back_equal(tmp_path, ending):
+    c = Constraints.from_labels([0, 0, 1], weight=2)
+    c.write(tmp_path / f"c{ending}")
+    assert Constraints.read(tmp_path / f"c{ending}", n_items=3) == c
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("names", [[1, "1", 2], [" a", "a", "a "], ["", "x", "y"]])
+def test_groups_whose_names_look_alike_stay_apart(tmp_path, ending, names):
+    """What was written as three codes must not come back as two."""
+    c = Constraints.distinct(np.array(names + names, dtype=object))
+    assert c.groups[0].n_codes == 3
+    c.write(tmp_path / f"c{ending}")
+    assert Constraints.read(tmp_path / f"c{ending}", n_items=6) == c
+
+
+def test_a_csv_file_written_by_a_person(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text(
+        "\ufeffi, j , kind,weight,hard\r\n0,1,ml,,\r\n\r\n2,3,Cannot-Link,2.5,yes\r\n1, 4 ,must_link,1,0\r\n",
+        encoding="utf-8",
+    )
+    c = Constraints.read(path)
+    assert c.must_link.tolist() == [[0, 1], [1, 4]]
+    assert c.cannot_link.tolist() == [[2, 3]]
+    assert c.cannot_table.weight.tolist() == [2.5]
+    assert c.cannot_table.hard.tolist() == [True]
+    assert not c.must_table.hard.any()
+
+
+def read_csv(tmp_path, text, **more):
+    path = tmp_path / "pairs.csv"
+    path.write_text(text, encoding="utf-8")
+    return Constraints.read(path, **more)
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "message"),
+    [
+        ("i,j,kind\n0,1,ml\n0,2,maybe\n", {}, says(r"pairs\.csv: line 3: kind is 'maybe'", r"must-link")),
+        ("i,j,kind\n0,1,ml\n0,2,\n", {}, says(r"pairs\.csv: line 3: kind is ''", r"must-link")),
+        ("i,j,kind\n0,1,ml\n0,,ml\n", {}, says(r"pairs\.csv: line 3: column j is empty")),
+        ("i,j,kind\n0,1,ml\n0,2\n", {}, says(r"pairs\.csv: line 3: 2 cells", r"header has 3")),
+        ("i,j,kind\n0,1,ml\n\n0,anna,ml\n", {}, says(r"pairs\.csv: line 4: j is 'anna'", r"ids=")),
+        ("i,j,kind\n0,1.5,ml\n", {}, says(r"pairs\.csv: line 2: j is '1\.5'")),
+        ("i,j,kind\n0,inf,ml\n", {}, says(r"pairs\.csv: line 2: j is 'inf'")),
+        ("i,j,kind\n0,1_0,ml\n", {}, says(r"pairs\.csv: line 2: j is '1_0'")),
+        (
+            "i,j,kind\n0,1,ml\n0,9,ml\n",
+            {"n_items": 5},
+            says(r"pairs\.csv:", r"line 3", r"\(0, 9\)", r"0 to 4"),
+        ),
+        (
+            "i,j,kind\n0,1,ml\n0,-2,ml\n",
+            {"n_items": 5},
+            says(r"pairs\.csv:", r"line 3", r"\(0, -2\)", r"0 to 4"),
+        ),
+        (
+            "i,j,kind\n0,99999999999999999999,ml\n",
+            {},
+            says(r"pairs\.csv:", r"line 2", r"99999999999999999999"),
+        ),
+        ("i,j,kind\n0,1,ml\n0,1,ml\n2,2,cl\n", {}, says(r"pairs\.csv:", r"line 4", r"item 2 .*itself")),
+        ("i,j,kind,weight\n0,1,ml,1\n0,1,cl,-3\n", {}, says(r"pairs\.csv:", r"line 3", r"weight", r"-3")),
+        ("i,j,kind,weight\n0,1,ml,1\n0,1,cl,nan\n", {}, says(r"pairs\.csv:", r"line 3", r"weight", r"nan")),
+        ("i,j,kind,weight\n0,1,ml,1\n0,1,cl,heavy\n", {}, says(r"pairs\.csv: line 3: weight is 'heavy'")),
+        (
+            "i,j,kind,confidence\n0,1,ml,.9\n0,1,cl,0.2\n",
+            {},
+            says(r"pairs\.csv:", r"line 3", r"confidence", r"0\.2"),
+        ),
+        ("i,j,kind,hard\n0,1,ml,yes\n0,1,cl,perhaps\n", {}, says(r"pairs\.csv: line 3: hard is 'perhaps'")),
+        (
+            "i,kind,group,weight\n0,label,a,-1\n1,label,a,-1\n",
+            {},
+            says(r"pairs\.csv:", r"line 2", r"weight", r"-1"),
+        ),
+        (
+            "i,kind,group,weight\n0,label,a,inf\n1,label,a,inf\n",
+            {},
+            says(r"pairs\.csv:", r"line 2", r"weight", r"inf"),
+        ),
+        (
+            "i,kind,group\n0,label,a\n0,label,b\n",
+            {},
+            says(r"pairs\.csv: line 3: item 0 stands twice", r"set"),
+        ),
+        (
+            "i,kind,group\n0,label,a\n7,label,b\n",
+            {"n_items": 3},
+            says(r"pairs\.csv: line 3: item 7", r"0 to 2"),
+        ),
+        ("i,kind,group\n0,label,a\n1,label,\n", {}, says(r"pairs\.csv: line 3: column group is empty")),
+        (
+            "i,kind,group,weight\n0,label,a,1\n1,label,b,2\n",
+            {},
+            says(r"pairs\.csv: line 3: weight differs", r"set"),
+        ),
+        ("a,b\n0,1\n", {}, says(r"pairs\.csv:", r"lacks the column i and kind", r"has a, b")),
+        ("", {}, says(r"pairs\.csv:", r"lacks the column i and kind")),
+        ("i,kind\n0,ml\n", {}, says(r"pairs\.csv:", r"column j")),
+        ("i,i,kind\n0,1,ml\n", {}, says(r"pairs\.csv:", r"column i", r"twice")),
+        ("i,j,kind\nann,bob,ml\nann,bop,ml\n", {"ids": ["ann", "bob"]}, r"line 3.*'bop'.*mean 'bob'"),
+    ],
+)
+def test_complaints_name_file_line_and_value(tmp_path, text, more, message):
+    with pytest.raises(ValueError, match=message):
+        read_csv(tmp_path, text, **more)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "[]",
+        '{"n_items": 3}',
+        '{"format": "coterie-constraints"}',
+        '{"format": "coterie-constraints", "table": [1]}',
+        '{"format": "coterie-constraints", "table": {"i": [0], "j": [1], "kind": []}}',
+    ],
+)
+def test_a_broken_json_file_is_named(tmp_path, content):
+    path = tmp_path / "broken.json"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=r"broken\.json"):
+        Constraints.read(path)
+
+
+def test_unknown_endings(tmp_path):
+    for act in (Constraints.read, Constraints([(0, 1)]).write):
+        with pytest.raises(ValueError, match=r"c\.txt.*'\.txt'.*\.csv, \.json or \.parquet"):
+            act(tmp_path / "c.txt")
+    with pytest.raises(FileNotFoundError):
+        Constraints.read(tmp_path / "none.csv")
+
+
+def test_ids_that_a_text_file_cannot_tell_apart(tmp_path):
+    """1 and "1" are two ids; a file of text must refuse them, not pick one."""
+    ids = np.array([1, "1", 2], dtype=object)
+    c = Constraints([(0, 2)], n_items=3).with_ids(ids)
+    for ending in (".json", ".csv"):
+        path = tmp_path / f"c{ending}"
+        try:
+            c.write(path)
+            back = Constraints.read(path, ids=ids)
+        except ValueError as error:
+            back, said = None, str(error)
+        assert back == c if back is not None else "1" in said

@@ -1,0 +1,219 @@
+"""Every compiled loop gives the same answer interpreted and compiled, in what it returns and what it writes.
+
+This file also runs with bounds checking and with the JIT switched off.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+
+import numpy as np
+import pytest
+
+import coterie.constraints  # noqa: F401  (brings the kernels in)
+from coterie._compiled import all_kernels
+
+pytestmark = pytest.mark.kernels
+
+
+def ints(values) -> np.ndarray:
+    return np.asarray(values, dtype=np.int64)
+
+
+def random_graph(rng: random.Random, n: int, share: float) -> tuple[np.ndarray, np.ndarray]:
+    near: list[set[int]] = [set() for _ in range(n)]
+    for i in range(n):
+        for j in range(i):
+            if rng.random() < share:
+                near[i].add(j)
+                near[j].add(i)
+    return csr([sorted(s) for s in near])
+
+
+def csr(rows: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    return ints(np.concatenate([[0], np.cumsum([len(row) for row in rows])])), ints(
+        [x for row in rows for x in row]
+    )
+
+
+def random_groups(rng: random.Random, n: int):
+    """Cliques and partitions over n nodes, each node's own (CSR), with sizes."""
+    n_cliques, n_sets = rng.randint(0, 3), rng.randint(0, 2)
+    in_clique = [[c for c in range(n_cliques) if rng.random() < 0.4] for _ in range(n)]
+    in_set, codes = [], []
+    for _ in range(n):
+        mine = [s for s in range(n_sets) if rng.random() < 0.5]
+        in_set.append(mine)
+        codes.append([3 * s + rng.randrange(3) for s in mine])
+    clique_ptr, clique = csr(in_clique)
+    set_ptr, member = csr(in_set)
+    _, code = csr(codes)
+    return {
+        "clique_ptr": clique_ptr,
+        "clique": clique,
+        "clique_size": np.bincount(clique, minlength=n_cliques).astype(np.int64),
+        "set_ptr": set_ptr,
+        "set": member,
+        "code": code,
+        "set_size": np.bincount(member, minlength=n_sets).astype(np.int64),
+        "code_size": np.bincount(code, minlength=3 * n_sets).astype(np.int64),
+    }
+
+
+def join(rng):
+    n, m = rng.randint(1, 20), rng.randint(0, 25)
+    ends = [[rng.randrange(n) for _ in range(m)] for _ in range(2)]
+    return (np.arange(n, dtype=np.int64), ints(ends[0]), ints(ends[1]))
+
+
+def peel(rng):
+    n = rng.randint(0, 14)
+    indptr, indices = random_graph(rng, n, rng.random())
+    g = random_groups(rng, n)
+    return (
+        indptr,
+        indices,
+        g["clique_ptr"],
+        g["clique"],
+        g["clique_size"],
+        g["set_ptr"],
+        g["set"],
+        g["code"],
+        g["set_size"],
+        g["code_size"],
+        rng.randint(1, 6),
+        rng.choice([1, 2, 64]),
+        np.diff(indptr),
+        np.zeros(n, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        np.zeros(n + 1, dtype=np.int64),
+    )
+
+
+def colour_in_order(rng):
+    n, k = rng.randint(1, 14), rng.randint(1, 6)
+    indptr, indices = random_graph(rng, n, rng.random())
+    g = random_groups(rng, n)
+    given = [rng.randrange(k) if rng.random() < 0.2 else -1 for _ in range(n)]
+    order = [v for v in rng.sample(range(n), n) if given[v] < 0]
+    return (
+        indptr,
+        indices,
+        g["clique_ptr"],
+        g["clique"],
+        g["set_ptr"],
+        g["set"],
+        g["code"],
+        k,
+        ints(order),
+        ints(given),
+        np.zeros((len(g["clique_size"]), k), dtype=np.uint8),
+        np.zeros(len(g["clique_size"]), dtype=np.int64),
+        np.full((len(g["set_size"]), k), -1, dtype=np.int64),
+        np.full(k, -1, dtype=np.int64),
+    )
+
+
+def shortest_tree(rng):
+    n = rng.randint(1, 15)
+    indptr, indices = random_graph(rng, n, rng.random())
+    return (indptr, indices, rng.randrange(n), np.full(n, -1, dtype=np.int64), np.zeros(n, dtype=np.int64))
+
+
+def climb(rng):
+    n = rng.randint(1, 15)
+    parent = ints([rng.randint(-1, v - 1) for v in range(n)])
+    return (parent, rng.randrange(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64))
+
+
+def two_colour(rng):
+    n = rng.randint(0, 12)
+    indptr, indices = random_graph(rng, n, rng.choice([0.1, 0.3, 0.6]))
+    empty = [np.full(n, -1, dtype=np.int64) for _ in range(2)]
+    return (indptr, indices, *empty, np.zeros(n, dtype=np.int64))
+
+
+def dsatur(rng):
+    n, k = rng.randint(1, 12), rng.randint(1, 5)
+    indptr, indices = random_graph(rng, n, rng.random())
+    order = rng.sample(range(n), n)
+    following, preceding = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    following[order[:-1]], preceding[order[1:]] = order[1:], order[:-1]
+    head = np.full(k + 1, -1, dtype=np.int64)
+    head[0] = order[0]
+    return (
+        indptr,
+        indices,
+        k,
+        rng.choice([1, 7, 5000]),
+        np.full(n, -1, dtype=np.int64),
+        np.zeros((n, k), dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        head,
+        following,
+        preceding,
+        np.full(n + 1, -1, dtype=np.int64),
+        np.zeros(n + 1, dtype=np.int64),
+        np.zeros(n + 1, dtype=np.int64),
+        np.zeros(2, dtype=np.int64),
+    )
+
+
+def keep(rng):
+    n, m = rng.randint(2, 10), rng.randint(0, 25)
+    ends = ints([rng.sample(range(n), 2) for _ in range(m)]).reshape(-1, 2)
+    is_must = np.array([rng.random() < 0.5 for _ in range(m)], dtype=bool)
+    return (
+        ints(rng.sample(range(m), m)),
+        is_must,
+        ends,
+        np.arange(n, dtype=np.int64),
+        np.full(n, -1, dtype=np.int64),
+        np.full(n, -1, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        np.zeros(2 * m, dtype=np.int64),
+        np.zeros(2 * m, dtype=np.int64),
+        np.zeros(m, dtype=np.int64),
+    )
+
+
+INPUTS = {
+    "_join": join,
+    "_peel": peel,
+    "_colour_in_order": colour_in_order,
+    "_shortest_tree": shortest_tree,
+    "_climb": climb,
+    "_two_colour": two_colour,
+    "_dsatur": dsatur,
+    "_keep": keep,
+}
+
+
+def constraint_kernels() -> dict:
+    found = [k for k in all_kernels() if k.__module__.startswith("coterie.constraints")]
+    assert len({k.__name__ for k in found}) == len(found)
+    return {k.__name__: k for k in found}
+
+
+def test_every_kernel_is_exercised():
+    assert set(constraint_kernels()) == set(INPUTS)
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_interpreted_and_compiled_agree(name):
+    kernel = constraint_kernels()[name]
+    rng = random.Random(name)
+    for _ in range(60):
+        first = INPUTS[name](rng)
+        second = copy.deepcopy(first)
+        said = kernel.interpreted(*first), kernel.compiled(*second)
+        assert said[0] == said[1]
+        for position, (a, b) in enumerate(zip(first, second, strict=True)):
+            np.testing.assert_array_equal(a, b, err_msg=f"argument {position} of {name}")
+
+
+def test_both_forms_are_handed_out():
+    for kernel in constraint_kernels().values():
+        assert kernel.for_work(10**9) == kernel.compiled
+        assert kernel.__doc__

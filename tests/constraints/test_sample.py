@@ -1,0 +1,211 @@
+"""Drawing constraints from labels: counts, truth, no repeats, reproducible, and clear refusals."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+from coterie import Constraints
+from tests.constraints.strategies import if_possible
+from tests.oracles import constraints as oracle
+
+Y = np.random.default_rng(0).integers(-1, 4, size=60)
+BIG = np.random.default_rng(1).integers(-1, 5, size=2000)
+
+
+def pairs_of(c: Constraints) -> list:
+    return [tuple(p) for p in c.must_link.tolist() + c.cannot_link.tolist()]
+
+
+def assert_true(c: Constraints, y) -> None:
+    assert (y[c.must_link] >= 0).all()
+    assert (y[c.cannot_link] >= 0).all()
+    assert (y[c.must_link[:, 0]] == y[c.must_link[:, 1]]).all()
+    assert (y[c.cannot_link[:, 0]] != y[c.cannot_link[:, 1]]).all()
+
+
+@pytest.mark.parametrize("y", [Y, BIG], ids=["small", "big"])
+@pytest.mark.parametrize("how", ["random", "balanced", "easy"])
+@pytest.mark.parametrize("n_pairs", [0, 1, 7, 40])
+def test_counts_and_truth(y, how, n_pairs):
+    c = Constraints.sample(y, n_pairs, how=how, random_state=3)
+    assert c.n_items == len(y)
+    assert c.n_pairs == n_pairs
+    assert len(set(pairs_of(c))) == n_pairs
+    assert np.all(c.must_table.weight == 1)  # no pair twice, else weights would have summed
+    assert np.all(c.cannot_table.weight == 1)
+    assert_true(c, y)
+    if how == "balanced":
+        assert 0 <= c.must_table.n - c.cannot_table.n <= 1
+
+
+@pytest.mark.parametrize("how", ["random", "balanced"])
+def test_all_pairs_can_be_drawn(how):
+    y = [0, 0, 0, 1, 1, -1] if how == "random" else [0, 0, 0, 1, -1]
+    known = [i for i in range(len(y)) if y[i] >= 0]
+    every = set(itertools.combinations(known, 2))
+    c = Constraints.sample(y, len(every), how=how, random_state=0)
+    assert set(pairs_of(c)) == every
+
+
+@pytest.mark.parametrize(("y", "draw", "rounds"), [([0, 0, 1, 1, 2], 2, 3000), (Y.tolist(), 300, 300)])
+def test_draws_are_uniform(y, draw, rounds):
+    """Every pair of known items is drawn about equally often (a wide margin: this must not be flaky)."""
+    known = [i for i in range(len(y)) if y[i] >= 0]
+    counts = dict.fromkeys(itertools.combinations(known[:6], 2), 0)
+    rng = np.random.default_rng(0)
+    for _ in range(rounds):
+        for pair in pairs_of(Constraints.sample(y, draw, random_state=rng)):
+            if pair in counts:
+                counts[pair] += 1
+    expected = rounds * draw / (len(known) * (len(known) - 1) / 2)
+    assert all(0.5 * expected < count < 1.6 * expected for count in counts.values()), (expected, counts)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_large_balanced_draws_are_uniform_over_classes(same):
+    """The way for many items: must-links fall on a class in proportion to its pairs."""
+    y = np.repeat([0, 1, 2], [300, 100, 20])
+    c = Constraints.sample(y, 4000, how="balanced", random_state=0)
+    if same:
+        found = np.bincount(y[c.must_link[:, 0]], minlength=3) / 2000
+        sizes = np.array([300 * 299, 100 * 99, 20 * 19])
+        np.testing.assert_allclose(found, sizes / sizes.sum(), atol=0.04)
+    else:
+        kinds = y[c.cannot_link].sum(axis=1)  # 0+1, 0+2, 1+2
+        found = np.bincount(kinds, minlength=4)[1:] / 2000
+        sizes = np.array([300 * 100, 300 * 20, 100 * 20])
+        np.testing.assert_allclose(found, sizes / sizes.sum(), atol=0.04)
+
+
+def test_easy_pairs_leave_an_easy_graph():
+    rng = random.Random(0)
+    drawn = 0
+    for seed in range(25):
+        n = rng.randint(6, 25)
+        y = np.array([rng.randint(-1, 3) for _ in range(n)])
+        if len(set(y.tolist()) - {-1}) < 2:
+            continue
+        k = rng.choice([None, 2, 3, 4])
+        asked = len(set(y.tolist()) - {-1}) if k is None else k
+        n_pairs = rng.randint(1, 15)
+        for c in if_possible(Constraints.sample, y, n_pairs, how="easy", n_clusters=k, random_state=seed):
+            assert_true(c, y)
+            assert c.n_pairs == n_pairs
+            assert oracle.degeneracy(n, *oracle.all_pairs(c)) <= asked - 1
+            drawn += 1
+    assert drawn > 8
+
+
+@pytest.mark.parametrize("noise", [0, 0.05, 0.1, 0.25, 0.5, 1])
+@pytest.mark.parametrize("how", ["random", "balanced"])
+def test_the_share_of_noise_is_exact(noise, how):
+    c = Constraints.sample(Y, 60, how=how, noise=noise, random_state=5)
+    wrong = (Y[c.must_link[:, 0]] != Y[c.must_link[:, 1]]).sum()
+    wrong += (Y[c.cannot_link[:, 0]] == Y[c.cannot_link[:, 1]]).sum()
+    assert wrong == round(noise * 60)
+    assert c.n_pairs == 60
+    clean = Constraints.sample(Y, 60, how=how, random_state=5)
+    assert sorted(pairs_of(c)) == sorted(pairs_of(clean))
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_chunklets_are_disjoint_and_of_one_class(size):
+    for seed in range(10):
+        c = Constraints.sample_chunklets(Y, 6, size, random_state=seed)
+        assert c.cannot_table.n == 0
+        parts: dict[int, list[int]] = {}
+        for item, part in enumerate(c.components.tolist()):
+            parts.setdefault(part, []).append(item)
+        chunklets = [items for items in parts.values() if len(items) > 1]
+        assert [len(items) for items in chunklets] == [size] * 6
+        assert all(len(set(Y[items])) == 1 and Y[items[0]] >= 0 for items in chunklets)
+        assert c.must_table.n == 6 * (size - 1)
+
+
+@pytest.mark.parametrize("n_seen", [2, 5, 10])
+def test_teachers_state_all_pairs_of_their_subset(n_seen):
+    c = Constraints.sample_teachers(Y, 4, n_seen, random_state=2)
+    assert_true(c, Y)
+    said: dict[str, set] = {}
+    for table in (c.must_table, c.cannot_table):
+        for pair, sources in zip(table.ij.tolist(), table.source_names(), strict=True):
+            for source in sources.split("; "):
+                said.setdefault(source, set()).add(tuple(pair))
+    assert len(said) == 4
+    for pairs in said.values():
+        items = sorted({item for pair in pairs for item in pair})
+        assert len(items) == n_seen
+        assert pairs == set(itertools.combinations(items, 2))
+    # a pair that two teachers state counts twice
+    assert c.must_table.weight.sum() + c.cannot_table.weight.sum() == 4 * n_seen * (n_seen - 1) / 2
+
+
+DRAWS = {
+    "random": lambda y, seed: Constraints.sample(y, 20, random_state=seed),
+    "noisy": lambda y, seed: Constraints.sample(y, 20, noise=0.3, random_state=seed),
+    "balanced": lambda y, seed: Constraints.sample(y, 20, how="balanced", random_state=seed),
+    "easy": lambda y, seed: Constraints.sample(y, 20, how="easy", random_state=seed),
+    "chunklets": lambda y, seed: Constraints.sample_chunklets(y, 5, random_state=seed),
+    "teachers": lambda y, seed: Constraints.sample_teachers(y, 3, random_state=seed),
+}
+
+
+@pytest.mark.parametrize("y", [Y, BIG], ids=["small", "big"])
+@pytest.mark.parametrize("how", DRAWS)
+def test_the_same_seed_draws_the_same(y, how):
+    draw = DRAWS[how]
+    assert draw(y, 11) == draw(y, 11)
+    assert draw(y, np.random.default_rng(11)) == draw(y, 11)
+    assert draw(y, np.random.RandomState(4)) == draw(y, np.random.RandomState(4))
+    assert len({draw(y, seed) for seed in range(5)}) == 5
+    generator = np.random.default_rng(0)
+    assert draw(y, generator) != draw(y, generator)
+    assert draw(y.tolist(), 11) == draw(y, 11)
+    words = np.array([None if label < 0 else f"class {label}" for label in y], dtype=object)
+    assert draw(words, 11) == draw(y, 11)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Constraints.sample([0, 0, 1, -1], 4), "4 pairs wanted.*3 labelled items.*only 3 pairs"),
+        (
+            lambda: Constraints.sample([0, 0, 1], 4, how="balanced"),
+            "2 pairs wanted.*only 1 pairs? of one class",
+        ),
+        (
+            lambda: Constraints.sample([0, 0, 0], 2, how="balanced"),
+            "1 pairs? wanted.*only 0 pairs of two classes",
+        ),
+        (lambda: Constraints.sample([-1, -1], 1), "only 0 pairs"),
+        (
+            lambda: Constraints.sample([0] * 5 + [1] * 5, 45, how="easy", n_clusters=1),
+            "only 20 of 45.*(1 cluster|n_clusters=1)",
+        ),
+        (
+            lambda: Constraints.sample([0, 1], 1, how="clever"),
+            "how.*'random', 'balanced' or 'easy'.*'clever'",
+        ),
+        (lambda: Constraints.sample([0, 1], 1, noise=1.5), "noise.*1.5"),
+        (lambda: Constraints.sample([0, 1], 1, noise=float("nan")), "noise.*nan"),
+        (lambda: Constraints.sample([0, 1], -1), "n_pairs.*-1"),
+        (lambda: Constraints.sample([0, 0, 1], 1.5), "n_pairs.*1.5"),
+        (lambda: Constraints.sample([0, 0, 1], True), "n_pairs.*True"),
+        (lambda: Constraints.sample([[0, 1]], 1), r"y.*\(1, 2\)"),
+        (lambda: Constraints.sample([0.5, 1, 1], 1), r"y\[0\] is 0.5"),
+        (lambda: Constraints.sample([0, 0, 1], 1, how="easy", n_clusters=0), "n_clusters.*0"),
+        (lambda: Constraints.sample_chunklets([0, 0, 0, 1], 2), "2 chunklets of 2.*only 1"),
+        (lambda: Constraints.sample_chunklets([0, 0], 1, size=1), "at least 2.*size=1"),
+        (lambda: Constraints.sample_chunklets([0, 0], -1), "n_chunklets.*-1"),
+        (lambda: Constraints.sample_teachers([0, 1, -1], 1, 3), "between 2 and 2.*n_seen=3"),
+        (lambda: Constraints.sample_teachers([0, 1, 1], 1, 1), "between 2 and 3.*n_seen=1"),
+        (lambda: Constraints.sample_teachers([0, 1, 1], -2, 2), "n_teachers.*-2"),
+    ],
+)
+def test_impossible_requests_say_how_many_there_are(call, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        call()
