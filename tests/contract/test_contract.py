@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from coterie.testing import check_constrained_clusterer, constrained_checks, constrained_clusterers
 from tests.contract import toy
@@ -41,7 +41,16 @@ def test_whole_contract_of_the_toys():
     check_constrained_clusterer(toy.ToySoft())
 
 
-@parametrize_with_checks([toy.ToyHard(), toy.ToySoft(), *(kind() for kind in PUBLIC)])
+SKLEARN_CHECKS = [
+    pair for kind in (toy.ToyHard, toy.ToySoft, *PUBLIC) for pair in estimator_checks_generator(kind())
+]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    SKLEARN_CHECKS,
+    ids=[f"{type(estimator).__name__}-{check.func.__name__}" for estimator, check in SKLEARN_CHECKS],
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
