@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import random
 
 import narwhals as nw
@@ -342,3 +344,8 @@ def test_a_group_whose_hardness_contradicts_its_weight_is_an_error(hard, weight)
     frame = frame.with_columns(pl.lit(weight, dtype=pl.Float64).alias("weight"))
     with pytest.raises(ValueError, match=r"row 0.*hard"):
         Constraints.from_frame(frame)
+
+
+def test_repr_of_many_groups_stays_short():
+    many = [Constraints.from_labels(np.roll([0, 0, 1, -1, -1], shift)) for shift in range(5)]
+    assert repr(functools.reduce(operator.or_, many)) == "Constraints(5 items: 5 label statements)"

@@ -35,6 +35,7 @@ from coterie.constraints._inputs import (
 )
 from coterie.constraints._statements import (
     CANNOT_LINK,
+    GROUP_KINDS,
     MUST_LINK,
     NO_PAIRS,
     Group,
@@ -379,14 +380,19 @@ class Constraints:
             if table.n:
                 hard = f", {int(table.hard.sum()):,} hard" if table.hard.any() else ""
                 said.append(count_of(table.n, name) + hard)
-        for group in self._groups:
-            n, codes = len(group.items), group.n_codes
-            told = {
-                "label": f"{n:,} labelled in {codes:,} {'class' if codes == 1 else 'classes'}",
-                "distinct": f"{n:,} in {count_of(codes, 'distinct group')}",
-                "across": f"{n:,} across {count_of(codes, 'group')}",
-            }
-            said.append(told[group.kind])
+        for kind in GROUP_KINDS:
+            groups = [group for group in self._groups if group.kind == kind]
+            if len(groups) > 2:
+                said.append(f"{len(groups):,} {kind} statements")
+                continue
+            for group in groups:
+                n, codes = len(group.items), group.n_codes
+                told = {
+                    "label": f"{n:,} labelled in {codes:,} {'class' if codes == 1 else 'classes'}",
+                    "distinct": f"{n:,} in {count_of(codes, 'distinct group')}",
+                    "across": f"{n:,} across {count_of(codes, 'group')}",
+                }
+                said.append(told[kind])
         return f"Constraints({count_of(self._n_items, 'item')}: {', '.join(said) or 'nothing known'})"
 
     # ---- what follows from it -------------------------------------------------------------------------
