@@ -301,7 +301,7 @@ def check_too_many_apart(estimator: Any) -> None:
 
 def check_long_chain(estimator: Any) -> None:
     """A chain of 100,000 must-links neither overflows nor turns into pairs."""
-    if "must-link" not in estimator.constraint_kinds or getattr(estimator, "works_on_pairs", False):
+    if "must-link" not in estimator.constraint_kinds or estimator.works_on_pairs:
         return
     n = 100_000
     X = np.repeat([[0.0], [100.0]], n // 2, axis=0)

@@ -6,7 +6,17 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 from coterie import Constraints, InfeasibleConstraintsError
-from coterie.base import Rule, anything, check_parameters, instance, one_of, progress, real, whole
+from coterie.base import (
+    Rule,
+    anything,
+    check_parameters,
+    constrained_fit,
+    instance,
+    one_of,
+    progress,
+    real,
+    whole,
+)
 from coterie.exceptions import UnsupportedConstraintError, ViolatedConstraintsWarning
 from tests.contract.toy import BreaksHardPairs, ToyHard, ToySoft
 
@@ -126,3 +136,34 @@ def test_callbacks_see_every_step_and_can_stop(data):
     assert model.n_iter_ == 3
     assert counter.begun == counter.ended == 4  # three steps and the fit itself
     assert counter.closed
+
+
+def test_a_fit_may_call_the_fit_of_its_parent(data):
+    class Child(ToyHard):
+        @constrained_fit
+        def fit(self, X, y=None, *, constraints=None):
+            super().fit(X, constraints=constraints)
+            self.labels_ = self.labels_[::-1][::-1]
+            return self
+
+    model = Child(n_clusters=2).fit(data, constraints=Constraints([(0, 2)], n_items=5))
+    assert not model.violations_
+    assert model.violations_.n_stated == 1
+    assert not {"_fitting", "_known"} & set(vars(model))
+
+
+def test_a_fit_that_forgets_to_begin_is_told_so(data):
+    class Forgetful(ToyHard):
+        @constrained_fit
+        def fit(self, X, y=None, *, constraints=None):
+            self.labels_ = np.zeros(len(X), dtype=int)
+            return self
+
+    with pytest.raises(RuntimeError, match=r"fit of Forgetful must call self\._begin_fit"):
+        Forgetful().fit(data)
+
+
+def test_more_clusters_than_parts_are_refused(data):
+    chain = Constraints([(0, 1), (1, 2), (2, 3)], n_items=5)
+    with pytest.raises(InfeasibleConstraintsError, match="Only 2 parts remain"):
+        ToyHard(n_clusters=3).fit(data, constraints=chain)

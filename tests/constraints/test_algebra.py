@@ -309,3 +309,28 @@ def test_drop_does_not_ignore_groups():
     except (ValueError, TypeError) as error:
         left, said = None, str(error)
     assert left.groups == () if left is not None else "group" in said or "label" in said
+
+
+def test_drop_looks_at_ids_and_sources():
+    c = Constraints([("a", "b"), ("b", "c")], ids=list("abc"))
+    with pytest.raises(ValueError, match="different ids"):
+        c.drop(Constraints([("c", "b")], ids=list("cba")))
+    both = Constraints([(0, 1)], source="ann") | Constraints([(0, 1)], source="bob")
+    assert both.drop(source="ann; bob").n_pairs == 0
+    with pytest.raises(ValueError, match=r"nothing was stated by source 'eve'"):
+        both.drop(source="eve")
+    with pytest.raises(TypeError, match="drop takes a Constraints"):
+        both.drop([(0, 1)])
+
+
+def test_frozen_arrays_cannot_be_thawed():
+    c = Constraints([(0, 1)], [(1, 2)])
+    for array in (c.must_link, c.components, c.explain(1).conflict.cannot_link):
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.setflags(write=True)
+
+
+def test_truth_means_that_something_is_stated():
+    assert Constraints([(0, 1)])
+    assert Constraints.from_labels([0, -1])
+    assert not Constraints(n_items=3)

@@ -184,3 +184,14 @@ def test_too_large_a_closure_is_refused_with_its_size():
     with pytest.raises(ValueError, match="max_pairs=3"):
         Constraints([(0, 1), (1, 2), (2, 3)]).closure(max_pairs=3)
     assert Constraints([(0, 1), (1, 2)]).closure(max_pairs=3).n_pairs == 3
+
+
+def test_a_hard_pair_of_weight_zero_passes_on_its_effect():
+    must = Constraints([(0, 1), (1, 2)], hard=[True, False], weight=[0, 1], n_items=3)
+    cannot = Constraints([(0, 1)], [(1, 2)], hard=[False, True], weight=[1, 0], n_items=3)
+    for c in (must, cannot):
+        closed = c.closure()
+        assert closed.n_pairs == 3
+        assert closed.must_table.active.all()
+        assert closed.cannot_table.active.all()
+        assert closed.closure() == closed

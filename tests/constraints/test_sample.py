@@ -199,7 +199,7 @@ def test_the_same_seed_draws_the_same(y, how):
         (lambda: Constraints.sample([0.5, 1, 1], 1), r"y\[0\] is 0.5"),
         (lambda: Constraints.sample([0, 0, 1], 1, how="easy", n_clusters=0), "n_clusters.*0"),
         (lambda: Constraints.sample_chunklets([0, 0, 0, 1], 2), "2 chunklets of 2.*only 1"),
-        (lambda: Constraints.sample_chunklets([0, 0], 1, size=1), "at least 2.*size=1"),
+        (lambda: Constraints.sample_chunklets([0, 0], 1, size=1), "size.*at least 2; got 1"),
         (lambda: Constraints.sample_chunklets([0, 0], -1), "n_chunklets.*-1"),
         (lambda: Constraints.sample_teachers([0, 1, -1], 1, 3), "between 2 and 2.*n_seen=3"),
         (lambda: Constraints.sample_teachers([0, 1, 1], 1, 1), "between 2 and 3.*n_seen=1"),
@@ -209,3 +209,14 @@ def test_the_same_seed_draws_the_same(y, how):
 def test_impossible_requests_say_how_many_there_are(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
+
+
+def test_rare_kinds_are_drawn_without_waiting():
+    """One item against all others, and classes of two: few pairs of a kind among very many."""
+    lonely = np.zeros(50_000, dtype=int)
+    lonely[0] = 1
+    c = Constraints.sample(lonely, 20_000, how="balanced", random_state=0)
+    assert (len(c.must_link), len(c.cannot_link)) == (10_000, 10_000)
+    assert (c.cannot_link[:, 0] == 0).all()
+    twins = Constraints.sample(np.arange(40_000) // 2, 40_000, how="balanced", random_state=0)
+    assert len(twins.must_link) == 20_000

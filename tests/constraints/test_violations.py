@@ -215,3 +215,24 @@ def test_labels_may_be_any_whole_numbers():
 def test_bad_labels(labels, said):
     with pytest.raises((ValueError, TypeError), match=said):
         Constraints([(0, 1)], [(1, 2)]).violations(labels)
+
+
+def test_a_broken_group_names_the_items_to_look_at():
+    ids = list("abcdef")
+    labels = Constraints.from_labels(["x", "x", "x", "y", "y", None], ids=ids).violations([0, 0, 1, 1, 1, 0])
+    split, mixed = labels.groups
+    assert (split.name, split.items, split.clusters) == ("x", (2,), (0, 1))
+    assert (mixed.name, mixed.items, mixed.clusters) == ("x + y", (2,), (1,))
+    assert "(see c)" in str(labels)
+    assert labels.to_frame("pandas")["i"].tolist() == ["c", "c"]
+    assert labels.to_frame("pandas")["n_pairs"].sum() == labels.n_broken
+    crowd = Constraints.distinct([7, 7, 7, 8, 8, 8]).violations([0, 0, 1, 0, 1, 2])
+    assert [(g.name, g.items, g.n_pairs) for g in crowd.groups] == [(7, (0, 1), 1)]
+
+
+def test_many_broken_labels_are_counted_in_linear_time():
+    rng = np.random.default_rng(0)
+    broken = Constraints.from_labels(rng.integers(20_000, size=100_000)).violations(
+        rng.integers(50, size=100_000)
+    )
+    assert len(broken.groups) > 19_000

@@ -47,11 +47,17 @@ def constrained_fit(method: Fit) -> Fit:
 
     @functools.wraps(method)
     def fit(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
+        if "_fitting" in self.__dict__:  # called by the fit of a subclass, which does the rest
+            return with_progress(self, X, y, **kwargs)
         check_parameters(self)
+        self._fitting = True
         try:
             with_progress(self, X, y, **kwargs)
+            if "_known" not in self.__dict__:
+                raise RuntimeError(f"fit of {type(self).__name__} must call self._begin_fit(X, constraints).")
             self.violations_ = self._known.violations(self.labels_)
         finally:
+            self.__dict__.pop("_fitting", None)
             self.__dict__.pop("_known", None)
         self._report(self.violations_)
         return self
@@ -72,12 +78,15 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         Whether every statement holds in the outcome (a hard method), or the hard ones only (a soft one).
     scale_invariant : bool
         Whether the labels stay the same under x -> a x + b; if not, the docstring says why.
+    works_on_pairs : bool
+        Whether the method holds all pairs of items, so that large data are out of its reach.
     """
 
     parameter_rules: ClassVar[Mapping[str, Rule]] = {}
     constraint_kinds: ClassVar[frozenset[str]] = ALL_KINDS
     obeys: ClassVar[Literal["all", "hard"]] = "hard"
     scale_invariant: ClassVar[bool] = True
+    works_on_pairs: ClassVar[bool] = False
 
     # every class asks for `constraints` in `fit`, so that pipelines and searches pass them on
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"constraints": True}
@@ -110,9 +119,10 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
 
     def _require_feasible(self, known: Constraints, n_clusters: int) -> None:
         obeyed = known if self.obeys == "all" else known.only_hard()
-        if obeyed.check(n_clusters).status == "infeasible":
-            told = obeyed.explain(n_clusters)
-            raise InfeasibleConstraintsError(str(told), told.conflict)
+        answer = obeyed.check(n_clusters, nonempty=True)
+        if answer.certificate is not None:
+            told = f"{answer.certificate} {answer.certificate.what_to_drop()}"
+            raise InfeasibleConstraintsError(told, answer.certificate)
 
     def _report(self, broken: Violations) -> None:
         """Warn once of what was outvoted; a broken promise is an error of ours, and says so."""

@@ -42,7 +42,7 @@ def progress(
         if getattr(estimator, "verbose", 0):
             value = "" if objective is None else f", objective {objective:.6g}"
             print(f"{type(estimator).__name__}: {name} {done}{value}", flush=True)
-        if context is None:
+        if context is None or done > max_steps:
             return False
         task = context.subcontext(task_name=name)
         task.call_on_fit_task_begin(estimator=estimator, X=X)

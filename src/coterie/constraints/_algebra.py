@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
 def combine(a: Constraints, b: Constraints, merge: Literal["sum", "max"]) -> Constraints:
     """The statements of both; `merge` says what duplicates mean."""
-    if a.n_items != b.n_items:
-        raise ValueError(f"cannot combine constraints on {a.n_items} and on {b.n_items} items.")
-    if a._ids is not None and b._ids is not None and a._ids != b._ids:
-        raise ValueError("cannot combine constraints whose items have different ids.")
+    check_same_items(a, b)
     return type(a)._from_parts(
         a.n_items,
         canonical(stack(a.must_table, b.must_table), merge),
@@ -35,6 +32,14 @@ def combine(a: Constraints, b: Constraints, merge: Literal["sum", "max"]) -> Con
         merge_groups([*a.groups, *b.groups], merge),
         a._ids if a._ids is not None else b._ids,
     )
+
+
+def check_same_items(a: Constraints, b: Constraints) -> None:
+    """Raise unless both speak of the same items."""
+    if a.n_items != b.n_items:
+        raise ValueError(f"cannot combine constraints on {a.n_items} and on {b.n_items} items.")
+    if a._ids is not None and b._ids is not None and a._ids != b._ids:
+        raise ValueError("cannot combine constraints whose items have different ids.")
 
 
 def row_numbers(rows: Any, n_items: int) -> IntArray:
@@ -117,11 +122,14 @@ def entailed(c: Constraints, must: IntArray, cannot: IntArray) -> tuple[BoolArra
             continue
         node = component[group.items]
         if group.kind == "distinct":
-            codes: dict[int, set[int]] = {}
-            for at, code in zip(node.tolist(), group.codes.tolist(), strict=True):
-                codes.setdefault(at, set()).add(code)
-            for row in np.flatnonzero(~apart).tolist():
-                apart[row] = not codes.get(int(u[row]), set()).isdisjoint(codes.get(int(v[row]), set()))
+            # the codes of u, one row each; is the same code in v?
+            held = np.unique(node * group.n_codes + group.codes)
+            owner = held // group.n_codes
+            first, last = np.searchsorted(owner, u), np.searchsorted(owner, u, side="right")
+            row = np.repeat(np.arange(len(u)), last - first)
+            at = np.arange(len(row)) - np.repeat(np.cumsum(last - first) - last, last - first)
+            shared = np.isin(v[row] * group.n_codes + held[at] % group.n_codes, held)
+            apart[row[shared]] = True
         else:
             code_of = np.full(width, -1, dtype=np.int64)
             code_of[node] = group.codes

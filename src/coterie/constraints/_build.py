@@ -58,6 +58,15 @@ def group_statement(
     array = as_vector(values)
     if array.ndim != 1:
         raise ValueError(f"{name} must have one value per item; got shape {array.shape}.")
+    if array.dtype.kind in "cV":
+        raise TypeError(f"{name} must hold whole numbers or strings (-1: unknown); got {array.dtype} values.")
+    if array.dtype.kind == "U" and isinstance(values, np.ndarray):
+        unclear = [row for row, value in enumerate(array.tolist()) if value in ("-1", "nan", "None")]
+        if unclear:
+            raise ValueError(
+                f"{name}[{unclear[0]}] is the text {str(array[unclear[0]])!r}, which may stand for unknown: "
+                "NumPy turned it into text. Pass a list, or an array of dtype object with None for unknown."
+            )
     if array.dtype.kind == "f":
         odd = ~np.isnan(array) & ~(np.isfinite(array) & (array == np.floor(array)))
         if odd.any():
@@ -89,7 +98,14 @@ def from_matrix(matrix: Any) -> tuple[int, Pairs, Pairs]:
         # entries given twice add up, as everywhere in sparse matrices
         key, at = np.unique(i.astype(np.int64) * max(shape[1], 1) + j, return_inverse=True)
         i, j = np.divmod(key, max(shape[1], 1))
+        size = np.bincount(at, np.abs(value.astype(np.float64)), len(key))
         value = np.bincount(at, value.astype(np.float64), len(key))
+        undone = np.flatnonzero((value == 0) & (size > 0))
+        if len(undone):
+            where = f"({i[undone[0]]}, {j[undone[0]]})"
+            raise ValueError(
+                f"the values given for entry {where} of the matrix add up to 0; keep one of them."
+            )
     else:
         dense = np.asarray(matrix, dtype=np.float64)
         shape = dense.shape

@@ -55,15 +55,15 @@ class ApartGraph:
         """What a pass over the graph must read."""
         return self.n_nodes + len(self.indices) + len(self.node_clique) + len(self.node_set)
 
-    def max_degree(self) -> int:
-        """An upper bound on the number of neighbours of any node."""
+    def degrees(self) -> IntArray:
+        """An upper bound on the number of neighbours of each node."""
         degree = np.diff(self.indptr)
         owner = np.repeat(np.arange(self.n_nodes), np.diff(self.node_clique_ptr))
         degree = degree + np.bincount(owner, self.clique_size[self.node_clique] - 1, self.n_nodes)
         owner = np.repeat(np.arange(self.n_nodes), np.diff(self.node_part_ptr))
         others = self.set_size[self.node_set] - self.code_size[self.node_code]
         degree = degree + np.bincount(owner, others, self.n_nodes)
-        return int(degree.max(initial=0))
+        return degree.astype(np.int64)
 
     def n_core_edges(self, inside: BoolArray) -> int:
         """Number of edges among the given nodes if all were written out, parallel ones counted twice."""
@@ -155,6 +155,15 @@ def _all_pairs(members: IntArray) -> IntArray:
     return members[np.column_stack(np.triu_indices(len(members), 1))]
 
 
+def pairs_across(codes: IntArray) -> IntArray:
+    """Positions of all pairs of different codes, in a sorted list of codes."""
+    # each position meets all that stand behind the end of its code
+    end = np.searchsorted(codes, codes, side="right")
+    n_met = len(codes) - end
+    met = np.arange(n_met.sum()) - np.repeat(np.cumsum(n_met) - n_met, n_met) + np.repeat(end, n_met)
+    return np.column_stack([np.repeat(np.arange(len(codes)), n_met), met])
+
+
 def _csr(n_nodes: int, edges: list[IntArray]) -> tuple[IntArray, IntArray]:
     every = np.concatenate(edges)
     indptr, indices, _, _ = sparse_graph(
@@ -201,11 +210,7 @@ def core_edges(
             edges += [np.column_stack([np.full(len(second), first[0]), second])]
             edges += [np.column_stack([first, np.full(len(first), s)]) for s in second[:1]]
             continue
-        # each member meets all that stand behind the end of its code
-        end = np.searchsorted(code, code, side="right")
-        n_met = len(member) - end
-        met = np.arange(n_met.sum()) - np.repeat(np.cumsum(n_met) - n_met, n_met) + np.repeat(end, n_met)
-        edges.append(np.column_stack([np.repeat(member, n_met), member[met]]))
+        edges.append(member[pairs_across(code)])
     indptr, indices = _csr(len(core), edges)
     return core, indptr, indices
 
@@ -316,21 +321,23 @@ def _colour_in_order(
     k: int,
     order: IntArray,
     colour: IntArray,
+    degree: IntArray,
     used: Any,
+    row: IntArray,
     first_free: IntArray,
     owner: Any,
     mark: IntArray,
 ) -> int:
     """Give each node of `order` the first colour that no neighbour has; returns a node that fails, or -1.
 
-    Written: `colour` (in: -1 or a colour already given), `used` (clique x colour), `first_free` (clique),
-    `owner` (partition x colour: the code that holds it), `mark` (colour).
+    Written: `colour` (in: -1 or a colour already given), `used` (a row of colours for each clique, from
+    `row` on), `first_free` (clique), `owner` (partition x colour: the code that holds it), `mark` (colour).
     """
     n = indptr.shape[0] - 1
     for v in range(n):
         if colour[v] >= 0:
             for t in range(node_clique_ptr[v], node_clique_ptr[v + 1]):
-                used[node_clique[t], colour[v]] = 1
+                used[row[node_clique[t]] + colour[v]] = 1
             for t in range(node_part_ptr[v], node_part_ptr[v + 1]):
                 owner[node_set[t], colour[v]] = node_code[t]
     for position in range(order.shape[0]):
@@ -341,16 +348,17 @@ def _colour_in_order(
         start = 0
         for t in range(node_clique_ptr[v], node_clique_ptr[v + 1]):
             c = node_clique[t]
-            while first_free[c] < k and used[c, first_free[c]] == 1:
+            while row[c] + first_free[c] < row[c + 1] and used[row[c] + first_free[c]] == 1:
                 first_free[c] += 1
             start = max(start, first_free[c])
         chosen = -1
-        for h in range(start, k):
+        # one colour more than neighbours is always enough
+        for h in range(start, min(k, degree[v] + 1)):
             if mark[h] == position:
                 continue
             free = True
             for t in range(node_clique_ptr[v], node_clique_ptr[v + 1]):
-                if used[node_clique[t], h] == 1:
+                if used[row[node_clique[t]] + h] == 1:
                     free = False
                     break
             if not free:
@@ -367,7 +375,7 @@ def _colour_in_order(
             return v
         colour[v] = chosen
         for t in range(node_clique_ptr[v], node_clique_ptr[v + 1]):
-            used[node_clique[t], chosen] = 1
+            used[row[node_clique[t]] + chosen] = 1
         for t in range(node_part_ptr[v], node_part_ptr[v + 1]):
             owner[node_set[t], chosen] = node_code[t]
     return -1
@@ -375,7 +383,12 @@ def _colour_in_order(
 
 def colour_in_order(graph: ApartGraph, k: int, order: IntArray, colour: IntArray) -> bool:
     """Colour the nodes of `order` greedily, `colour` in place; False where some node has no colour left."""
-    n_colours = min(k, graph.max_degree() + 1)  # first fit never needs more
+    degree = graph.degrees()
+    n_colours = min(k, int(degree.max(initial=0)) + 1)  # first fit never needs more
+    # a clique's row is as long as the colours that its members can take
+    width = np.zeros(len(graph.clique_size), dtype=np.int64)
+    np.maximum.at(width, graph.node_clique, np.repeat(degree, np.diff(graph.node_clique_ptr)) + 1)
+    row = np.concatenate([[0], np.cumsum(np.minimum(width, n_colours))]).astype(np.int64)
     failed = _colour_in_order.for_work(2 * graph.n_entries)(
         graph.indptr,
         graph.indices,
@@ -387,7 +400,9 @@ def colour_in_order(graph: ApartGraph, k: int, order: IntArray, colour: IntArray
         n_colours,
         order,
         colour,
-        np.zeros((len(graph.clique_size), n_colours), dtype=np.uint8),
+        degree,
+        np.zeros(row[-1], dtype=np.uint8),
+        row,
         np.zeros(len(graph.clique_size), dtype=np.int64),
         np.full((len(graph.set_size), n_colours), -1, dtype=np.int64),
         np.full(n_colours, -1, dtype=np.int64),

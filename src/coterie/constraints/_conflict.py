@@ -16,7 +16,7 @@ import numpy as np
 from coterie._compiled import kernel
 from coterie.constraints._closure import sparse_graph
 from coterie.constraints._inputs import Ids, item_name
-from coterie.constraints._statements import IntArray
+from coterie.constraints._statements import IntArray, frozen
 
 if TYPE_CHECKING:
     from coterie.constraints._constraints import Constraints
@@ -81,6 +81,10 @@ class Conflict:
     irreducible: bool
     ids: Ids | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("must_link", "cannot_link", "items"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
     def __str__(self) -> str:
         return self.sentence()
 
@@ -119,13 +123,14 @@ class Conflict:
             listing = ", ".join(kept[:_SHOWN]) + f", ... ({n_all:,} in all)"
         else:
             listing = ", ".join(pairs)
+        clusters = "" if self.n_clusters is None else " Or ask for more clusters."
         if self.irreducible:
-            return f"Drop any one of: {listing}."
-        return f"Among these at least one must go (not proven irreducible): {listing}."
+            return f"Drop any one of: {listing}.{clusters}"
+        return f"Among these at least one must go (not proven irreducible): {listing}.{clusters}"
 
     def _tell_contradiction(self) -> str:
         first, last = self.name(int(self.items[0])), self.name(int(self.items[-1]))
-        way = self._sequence(self.items, "-")
+        way = self._sequence(self.items, self._dash)
         if len(self.cannot_link):
             apart = f"{first} and {last} are cannot-linked"
         else:
@@ -134,9 +139,10 @@ class Conflict:
 
     def _tell_cycle(self) -> str:
         ring = np.append(self.items, self.items[0])
+        told = self._sequence(ring, self._dash, len(self.items))
         return (
-            f"{self._sequence(ring, '-')} is a ring of {len(self.items):,} that are each apart from the "
-            "next; a ring of odd length needs three clusters, and there are only two."
+            f"{told} is a ring of {len(self.items):,} that are each apart from the next; "
+            "a ring of odd length needs three clusters, and there are only two."
         )
 
     def _tell_clique(self) -> str:
@@ -182,14 +188,23 @@ class Conflict:
             return f"the {said} of one of them"
         return f"the {said} of {' or of '.join(self.name(item) for item in fact.items)}"
 
-    def _pair(self, pair: Sequence[int]) -> str:
-        return f"{self.name(pair[0])}-{self.name(pair[1])}"
+    @property
+    def _dash(self) -> str:
+        return dash(self.ids)
 
-    def _sequence(self, items: IntArray, between: str) -> str:
+    def _pair(self, pair: Sequence[int]) -> str:
+        return self._dash.join(self.name(item) for item in pair)
+
+    def _sequence(self, items: IntArray, between: str, count: int | None = None) -> str:
         if len(items) <= 2 * _SHOWN:
             return between.join(self.name(item) for item in items.tolist())
         ends = [self.name(item) for item in [*items[:4].tolist(), *items[-2:].tolist()]]
-        return between.join([*ends[:4], "...", *ends[4:]]) + f"; {len(items):,} items"
+        return between.join([*ends[:4], "...", *ends[4:]]) + f"; {count or len(items):,} items"
+
+
+def dash(ids: Ids | None) -> str:
+    """What joins two names: a dash, with room where the names themselves have one."""
+    return "-" if ids is None or not any("-" in str(name) for name in ids.values[:1000]) else " - "
 
 
 def count_of(n: int, what: str) -> str:
@@ -239,8 +254,12 @@ def conflict_of_nodes(
 ) -> Conflict:
     """Tell a conflict of the contracted graph in the user's statements."""
     component = c.components
-    # of each group only what concerns these components
-    concerned = [group.items[np.isin(component[group.items], nodes)] for group in c.groups]
+    # of each group only what concerns these components, by component
+    concerned = []
+    for group in c.groups:
+        at = np.flatnonzero(np.isin(component[group.items], nodes)) if group.active else np.empty(0, np.int64)
+        at = at[np.argsort(component[group.items[at]], kind="stable")]
+        concerned.append((component[group.items[at]], group.items[at], group.codes[at]))
     cannot: list[tuple[int, int]] = []
     implied: list[Implied] = []
     ends: dict[int, list[int]] = {node: [] for node in nodes}
@@ -273,7 +292,7 @@ def conflict_of_nodes(
 
 
 def _apart_statement(
-    c: Constraints, u: int, v: int, concerned: Sequence[IntArray]
+    c: Constraints, u: int, v: int, concerned: Sequence[tuple[IntArray, IntArray, IntArray]]
 ) -> tuple[int, int] | Implied:
     """A statement that keeps components u and v apart: a cannot-link or a fact, item of u first."""
     graph, component = c.contracted, c.components
@@ -282,11 +301,8 @@ def _apart_statement(
     if found < len(neighbours) and neighbours[found] == v:
         a, b = c.cannot_link[graph.pair[graph.indptr[u] + found]].tolist()
         return (a, b) if component[a] == u else (b, a)
-    for group, items in zip(c.groups, concerned, strict=True):
-        if not group.active:
-            continue
-        codes = group.codes[np.searchsorted(group.items, items)]
-        in_u, in_v = np.flatnonzero(component[items] == u), np.flatnonzero(component[items] == v)
+    for group, (node, items, codes) in zip(c.groups, concerned, strict=True):
+        in_u, in_v = (np.arange(*np.searchsorted(node, [part, part + 1])) for part in (u, v))
         if group.kind == "distinct":
             _, at_u, at_v = np.intersect1d(codes[in_u], codes[in_v], return_indices=True)
         else:

@@ -71,7 +71,9 @@ class Constraints:
     ids : sequence, optional
         Your own name for each item, in row order; messages and tables use them.
 
-    Notes ----- Pairs are kept as i < j, sorted. Duplicates add up: weights sum, confidences sum as
+    Notes
+    -----
+    Pairs are kept as i < j, sorted. Duplicates add up: weights sum, confidences sum as
     log-odds, hard wins. A must-link of an item with itself is dropped; a cannot-link of an item with itself
     is an error. Sources and ids are remarks: `==` and `hash` look at the statements alone.
 
@@ -171,7 +173,8 @@ class Constraints:
     ) -> Constraints:
         """Partial labels: equal labels together, different labels apart; -1 (or None, NaN) is unknown.
 
-        Kept as one group, never as pairs. Hard unless a weight is given.
+        Kept as one group, never as pairs. Hard unless a weight is given. The names of two label statements
+        have nothing to do with each other: one person's "a" need not be another's.
 
         Examples
         --------
@@ -370,6 +373,10 @@ class Constraints:
         """The cannot-links and groups between components; never written out pair by pair."""
         return contract(self.components, self._cannot, self._groups)
 
+    def __bool__(self) -> bool:
+        """Whether anything is stated."""
+        return bool(self.kinds)
+
     def item_name(self, item: int) -> str:
         """How messages name an item: its id, else its row number."""
         return item_name(self._ids, item)
@@ -417,9 +424,12 @@ class Constraints:
             `status` is "feasible" (with a labelling as `witness`), "infeasible" (with a `certificate`) or
             "undecided". Its `bool()` raises when undecided.
         """
-        return _feasible.check(
-            self, whole_number(n_clusters, "n_clusters", 1), nonempty=nonempty, budget=budget
-        )
+        asked = (whole_number(n_clusters, "n_clusters", 1), bool(nonempty), whole_number(budget, "budget", 0))
+        last: Any = self.__dict__.get("_last_check")  # a fit asks the same question more than once
+        if last is None or last[0] != asked:
+            last = asked, _feasible.check(self, asked[0], nonempty=asked[1], budget=asked[2])
+            self.__dict__["_last_check"] = last
+        return last[1]
 
     def explain(self, n_clusters: int | None = None, *, budget: int = DEFAULT_BUDGET) -> _explain.Explanation:
         """Say which statements collide and what can be dropped; `print` the answer.
@@ -427,7 +437,7 @@ class Constraints:
         Without `n_clusters`, only contradictions that hold for any number of clusters are looked for.
         """
         k = None if n_clusters is None else whole_number(n_clusters, "n_clusters", 1)
-        return _explain.explain(self, k, budget=budget)
+        return _explain.explain(self, k, budget=whole_number(budget, "budget", 0))
 
     def violations(self, labels: Any) -> _broken.Violations:
         """Which statements a labelling breaks (-1: in no cluster); false if none, prints as a table."""
@@ -482,11 +492,16 @@ class Constraints:
         cannot_link: Any = None,
         source: str | None = None,
     ) -> Constraints:
-        """Leave out the statements of another `Constraints`, the pairs listed, or all of a source."""
-        if other is not None and other.n_items != self._n_items:
-            raise ValueError(
-                f"cannot drop constraints on {other.n_items} items from some on {self._n_items}."
-            )
+        """Leave out the statements of another `Constraints`, the pairs listed, or all of a source.
+
+        A statement that several sources made is kept when one of them is dropped.
+        """
+        if other is not None:
+            if not isinstance(other, Constraints):
+                raise TypeError(f"drop takes a Constraints, or must_link= and cannot_link=; got {other!r}.")
+            _algebra.check_same_items(self, other)
+        if source is not None and source not in self._sources():
+            raise ValueError(f"nothing was stated by source {source!r}; there are {sorted(self._sources())}.")
         tables = []
         for table, pairs, also, name in (
             (self._must, must_link, None if other is None else other.must_link, MUST_LINK),
@@ -513,6 +528,9 @@ class Constraints:
             g for g in self._groups if g.digest not in unwanted and (source is None or g.source != source)
         ]
         return self._from_parts(self._n_items, tables[0], tables[1], groups, self._ids)
+
+    def _sources(self) -> set[str]:
+        return {*self._must.sources, *self._cannot.sources, *(g.source for g in self._groups if g.source)}
 
     def only_hard(self) -> Constraints:
         """The hard statements alone."""

@@ -33,6 +33,8 @@ def informativeness(c: Constraints, labels: Any) -> float:
 
 def coherence(c: Constraints, X: Any, max_products: int, random_state: Any) -> float:
     """See `Constraints.coherence`."""
+    if hasattr(X, "toarray"):
+        raise TypeError("coherence needs dense data; pass X.toarray(), or a few components of it.")
     data = np.asarray(X, dtype=np.float64)
     if data.ndim != 2 or len(data) != c.n_items:
         raise ValueError(f"X has shape {data.shape}, but the constraints speak of {c.n_items} items.")

@@ -22,6 +22,8 @@ from coterie.constraints._violations import check_labels
 _MAX_PAIRS = 5_000_000
 # The tree compares squares and rounds; it is asked a little wider, and the distance itself has the last word.
 _WIDER = 1 + 1e-9
+# Distances that differ by less are the same: the order of a sum decides about the last digits.
+_ROUNDING = 1e-12
 
 
 def delta_constraints(X: Any, delta: float, *, source: str = "delta") -> Constraints:
@@ -102,7 +104,8 @@ def epsilon_repair(X: Any, labels: Any, epsilon: float) -> IntArray:
         near = np.array(tree.query_ball_point(data[point], epsilon * _WIDER), dtype=np.int64)
         near = near[(near != point) & (repaired[near] >= 0)]
         gap = _distances(data[near], data[point])
-        near, gap = near[gap <= epsilon], gap[gap <= epsilon]
+        within = gap <= epsilon * (1 + _ROUNDING)
+        near, gap = near[within], gap[within]
         # lonely ones stay; so do those to whom an earlier move brought a neighbour
         if len(near) and not (repaired[near] == repaired[point]).any():
             repaired[point] = repaired[near[np.argmin(gap)]]
@@ -138,7 +141,8 @@ def _close_pairs(data: FloatArray, radius: float, *, strictly: bool = False) -> 
         whole = len(rows) == len(data)
         pairs = tree.query_pairs(wider, output_type="ndarray") if whole else _near(tree, data, rows, wider)
         gap = _distances(data[pairs[:, 0]], data[pairs[:, 1]])
-        yield pairs[gap < radius if strictly else gap <= radius].astype(np.int64)
+        close = gap < radius * (1 - _ROUNDING) if strictly else gap <= radius * (1 + _ROUNDING)
+        yield pairs[close].astype(np.int64)
 
 
 def _distances(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -24,10 +24,10 @@ Verdict = Literal["feasible", "infeasible", "undecided"]
 _SLICE = 50_000
 # Entries of the node x colour table that the search may hold.
 _MAX_TABLE = 50_000_000
-# Deterministic seconds that CP-SAT may spend (the same on every machine).
-_CP_SAT_TIME = 10.0
+# Deterministic seconds of CP-SAT for each step of the budget: as much again as our own search took.
+_CP_SAT_TIME = 1e-6
 # Clauses that a CP-SAT model may have.
-_MAX_CLAUSES = 5_000_000
+_MAX_CLAUSES = 500_000
 # Edges of a graph that is worth shrinking to an irreducible one.
 _MAX_SHRINK = 2_000
 _CLIQUE_STARTS = 30
@@ -298,11 +298,12 @@ def search(indptr: IntArray, indices: IntArray, k: int, budget: int) -> Colourin
         steps += slice_steps
         if outcome >= 0:
             return Colouring("feasible" if outcome else "infeasible", colour if outcome else None, steps)
-    return _cp_sat(indptr, indices, k, steps)
+    return _cp_sat(indptr, indices, k, steps, budget * _CP_SAT_TIME)
 
 
-def _cp_sat(indptr: IntArray, indices: IntArray, k: int, steps: int) -> Colouring:
-    if len(indices) // 2 * k > _MAX_CLAUSES or importlib.util.find_spec("ortools") is None:
+def _cp_sat(indptr: IntArray, indices: IntArray, k: int, steps: int, seconds: float) -> Colouring:
+    too_large = seconds <= 0 or len(indices) // 2 * k > _MAX_CLAUSES
+    if too_large or importlib.util.find_spec("ortools") is None:
         return Colouring("undecided", None, steps)
     from ortools.sat.python import cp_model
 
@@ -320,7 +321,7 @@ def _cp_sat(indptr: IntArray, indices: IntArray, k: int, steps: int) -> Colourin
         model.add(at[node][h] == 1)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
-    solver.parameters.max_deterministic_time = _CP_SAT_TIME
+    solver.parameters.max_deterministic_time = seconds
     status = solver.solve(model)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         colour = np.array([[solver.value(x) for x in row] for row in at]).argmax(axis=1)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coterie.constraints._conflict import Conflict, Implied, count_of
+from coterie.constraints._conflict import Conflict, Implied, count_of, dash
 from coterie.constraints._feasible import check, first_contradiction
 from coterie.constraints._repair import suggest
 from coterie.constraints._statements import CANNOT_LINK, MUST_LINK
@@ -75,7 +75,7 @@ class Explanation:
 
     def _tell_suggestion(self) -> str:
         if self.suggestion is None:
-            return f"No set of pairs to drop was found: {self.reason}."
+            return f"No set of pairs to drop was found ({self.reason})."
         listed = []
         tables = (self.suggestion.must_table, self.suggestion.cannot_table)
         for kind, table in zip((MUST_LINK, CANNOT_LINK), tables, strict=True):
@@ -83,7 +83,7 @@ class Explanation:
             for (i, j), weight, hard in zip(
                 shown.ij.tolist(), shown.weight.tolist(), shown.hard.tolist(), strict=True
             ):
-                pair = f"{self.suggestion.item_name(i)}-{self.suggestion.item_name(j)}"
+                pair = dash(self.suggestion._ids).join(self.suggestion.item_name(item) for item in (i, j))
                 listed.append(f"{kind} {pair} ({'hard' if hard else f'weight {weight:g}'})")
         n_pairs = self.suggestion.n_pairs
         told = f"drop {count_of(n_pairs, 'pair')}: {', '.join(listed[:_SHOWN])}"

@@ -38,7 +38,7 @@ def closure(c: Constraints, max_pairs: int) -> Constraints:
     n_pairs = _count(c)
     if n_pairs > max_pairs:
         raise ValueError(
-            f"the closure has up to {n_pairs:,} pairs ({n_pairs * 40 / 1e9:.1f} GB), more than "
+            f"the closure has up to {n_pairs:,} pairs ({n_pairs * 300 / 1e9:.1f} GB), more than "
             f"max_pairs={max_pairs:,}. `components` and `contracted` say the same in linear space."
         )
     order = np.argsort(graph.component, kind="stable")
@@ -94,16 +94,18 @@ def _apart_count(sizes: Any) -> int:
 def _must_pairs(c: Constraints) -> tuple[IntArray, FloatArray]:
     table = c.must_table
     links, strengths = [table.ij[table.active]], [table.weight[table.active]]
+    firm = [table.hard[table.active]]
     for group in c.groups:
         if group.kind == "label" and group.active:
             chain = np.column_stack(label_chains(group))
             links.append(chain)
             strengths.append(np.full(len(chain), _weight(group.weight)))
-    link, strength = np.concatenate(links), np.concatenate(strengths)
-    # strongest links first: when two parts meet, the link that joins them is the weakest on the way
+            firm.append(np.full(len(chain), group.weight is None))
+    link, strength, hard = np.concatenate(links), np.concatenate(strengths), np.concatenate(firm)
+    # strongest links first, hard before all: where two parts meet, that link is the weakest on the way
     part = {item: [item] for item in np.unique(link).tolist()}
     pairs, weights = [np.empty((0, 2), dtype=np.int64)], [np.empty(0)]
-    for row in np.argsort(-strength, kind="stable").tolist():
+    for row in np.lexsort((-strength, ~hard)).tolist():
         a, b = (part[item] for item in link[row].tolist())
         if a is b:
             continue
@@ -121,7 +123,9 @@ def _apart_edges(c: Constraints) -> list[tuple[int, int, float]]:
     component, cannot = c.components, c.cannot_table
     active = cannot.active
     ends = component[cannot.ij[active]]
-    edges = [(u, v, w) for (u, v), w in zip(ends.tolist(), cannot.weight[active].tolist(), strict=True)]
+    # a hard pair of weight 0 has an effect, and so has what follows from it
+    weight = np.where(cannot.weight > 0, cannot.weight, 1.0)[active]
+    edges = [(u, v, w) for (u, v), w in zip(ends.tolist(), weight.tolist(), strict=True)]
     for group in c.groups:
         if not group.active:
             continue

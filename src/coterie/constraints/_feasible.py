@@ -70,8 +70,8 @@ class Feasibility:
         return self.status == "feasible"
 
     def __str__(self) -> str:
-        told = f"{self.status} with {count_of(self.n_clusters, 'cluster')} ({self.reason})"
-        return told if self.certificate is None else f"{told}: {self.certificate}"
+        told = f"{self.status} with {count_of(self.n_clusters, 'cluster')}"
+        return f"{told} ({self.reason})" if self.certificate is None else f"{told}: {self.certificate}"
 
     def __repr__(self) -> str:
         return f"<Feasibility: {self}>"
@@ -79,47 +79,48 @@ class Feasibility:
 
 def check(c: Constraints, n_clusters: int, *, nonempty: bool, budget: int) -> Feasibility:
     """See `Constraints.check`."""
-    k, graph = n_clusters, c.contracted
+    graph = c.contracted
+    k = min(n_clusters, max(graph.n_components, 1))  # more clusters than parts change nothing
 
     def no(conflict: Conflict, reason: str) -> Feasibility:
-        return Feasibility("infeasible", k, None, conflict, reason)
+        return Feasibility("infeasible", n_clusters, None, conflict, reason)
 
     if graph.n_contradictions:
         return no(first_contradiction(c), "what must join is kept apart, for any number of clusters")
-    if nonempty and graph.n_components < k:
+    if nonempty and graph.n_components < n_clusters:
         roots = np.unique(graph.component, return_index=True)[1]
         nothing = np.empty((0, 2), dtype=np.int64)
         return no(
-            Conflict("too few groups", k, nothing, nothing, (), roots, False, c._ids), "counting groups"
+            Conflict("too few groups", n_clusters, nothing, nothing, (), roots, False, c._ids),
+            "too few parts",
         )
     conflict = _group_above(c, k)
     if conflict is not None:
-        return no(conflict, "a statement that keeps more than k parts apart")
+        return no(conflict, "too many items are all apart")
 
     apart = apart_graph(graph)
     order, inside = peel(apart, k)
     colour = np.full(apart.n_nodes, -1, dtype=np.int64)
-    reason = (
-        "every part has fewer than k neighbours at its turn" if apart.n_nodes else "nothing is kept apart"
-    )
+    reason = "a greedy order works" if apart.n_nodes else "nothing is kept apart"
     if inside.any():
         outcome = _colour_core(c, apart, inside, k, budget, colour)
         if isinstance(outcome, Feasibility):
-            return outcome
+            return replace(outcome, n_clusters=n_clusters)
         reason = outcome
     if not colour_in_order(apart, k, order[::-1].copy(), colour):
         raise AssertionError("a peeled part found no cluster")
-    return Feasibility("feasible", k, _witness(graph, apart, colour, k, nonempty), None, reason)
+    return Feasibility("feasible", n_clusters, _witness(graph, apart, colour, k, nonempty), None, reason)
 
 
 def first_contradiction(c: Constraints) -> Conflict:
     """Of the first contradictions, the one with the shortest way."""
     graph = c.contracted
     found = []
-    for row in graph.broken_pairs[:_LOOKED_AT].tolist():
+    looked_at = _LOOKED_AT if c.must_table.n < 100_000 else 1
+    for row in graph.broken_pairs[:looked_at].tolist():
         i, j = c.cannot_link[row].tolist()
         found.append(contradiction(c, i, j, None))
-    for position, i, j in graph.broken_groups[: _LOOKED_AT - len(found)]:
+    for position, i, j in graph.broken_groups[: looked_at - len(found)]:
         group = c.groups[position]
         i, j = _nearest_clash(group, contradiction(c, i, j, None).items)
         names = tuple(group.names[group.codes[np.searchsorted(group.items, item)]] for item in (i, j))
@@ -194,7 +195,7 @@ def _colour_core(
         clique = _exact.find_clique(part_ptr, part_idx, k)
         if clique is not None:
             conflict = _clique_conflict(c, k, nodes[clique[: k + 1]])
-            return Feasibility("infeasible", k, None, conflict, "a clique in the core")
+            return Feasibility("infeasible", k, None, conflict, "too many items are all apart")
         result = _exact.search(part_ptr, part_idx, k, budget)
         budget = max(budget - result.steps, 0)
         if result.verdict == "infeasible":

@@ -1,7 +1,7 @@
 """Constraint files: CSV and JSON in the core, Parquet with the extra `parquet`.
 
 All three hold the table of `coterie.constraints._build`. CSV is for people and knows neither the number of
-items nor the ids, so `Constraints.read` takes them; JSON keeps both and is a complete copy.
+items nor the ids, so `Constraints.read` takes them; JSON keeps both. Names of groups become text.
 """
 
 from __future__ import annotations
@@ -107,7 +107,13 @@ def write_file(path: Any, columns: dict[str, list[Any]], ids: Ids | None, n_item
     if ending == ".json":
         names = None if ids is None else ids.values.tolist()
         content = {"format": _FORMAT, "n_items": n_items, "ids": names, "table": columns}
-        path.write_text(json.dumps(content, indent=None, ensure_ascii=False) + "\n", encoding="utf-8")
+        try:
+            text = json.dumps(content, ensure_ascii=False)
+        except TypeError as error:
+            raise TypeError(
+                f"{path.name}: these ids cannot be written as JSON ({error}); use text."
+            ) from None
+        path.write_text(text + "\n", encoding="utf-8")
     elif ending == ".csv":
         with path.open("w", newline="", encoding="utf-8") as file:
             table = csv.writer(file)

@@ -100,6 +100,10 @@ class Ids:
         try:
             return table[name]
         except (KeyError, TypeError):  # not there, or not hashable
+            if not text and str(name) in map(str, list(table)[:10_000]):
+                kinds = sorted({type(key).__name__ for key in list(table)[:100]})
+                told = f"it is {type(name).__name__}, the ids are {', '.join(kinds)}"
+                raise ValueError(f"{where}: unknown id {name!r}: {told}.") from None
             close = difflib.get_close_matches(str(name), [str(key) for key in list(table)[:10_000]], n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             first = ", ".join(repr(key) for key in self.values[:3].tolist())
@@ -120,6 +124,8 @@ def read_pairs(value: Any, name: str, ids: Ids | None) -> IntArray:
     """Turn a list or array of pairs into an (m, 2) array of row numbers, not yet checked for range."""
     if value is None:
         return np.empty((0, 2), dtype=np.int64)
+    if hasattr(value, "tocoo"):
+        raise TypeError(f"{name} is a sparse matrix; build from it with Constraints.from_matrix(matrix).")
     if hasattr(value, "columns"):
         raise TypeError(f"{name} is a data frame; build from it with Constraints.from_frame(frame).")
     if isinstance(value, str) or not hasattr(value, "__iter__"):
@@ -260,6 +266,8 @@ def read_source(value: Any, n_pairs: int) -> tuple[NDArray[np.int32], tuple[str,
         return np.full(n_pairs, -1, dtype=np.int32), ()
     if isinstance(value, str):
         return np.zeros(n_pairs, dtype=np.int32), (value,)
+    if not hasattr(value, "__iter__"):
+        raise TypeError(f"source must be a string, or one string or None per pair; got {value!r}.")
     names = list(value)
     if len(names) != n_pairs:
         raise ValueError(_length_complaint("source", len(names), n_pairs))

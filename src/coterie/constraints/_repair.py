@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Conflicts resolved one by one before the suggestion is given up as too long to be useful.
 _MAX_ROUNDS = 50
+# Pairs that all rounds together may read.
+_MAX_WORK = 2_000_000
 # Contradictions among which shared links are looked for: each costs a search through its component.
 _MAX_SHARED = 50
 
@@ -40,13 +42,18 @@ class WayOut:
 def suggest(c: Constraints, n_clusters: int | None, budget: int) -> WayOut:
     """Find pairs to drop so that the rest can be met."""
     rest = c
-    if c.contracted.n_contradictions:
+    if n_clusters == 1:  # nothing may be apart
+        silent = c.cannot_table.take(~c.cannot_table.active)
+        rest = type(c)._from_parts(c.n_items, c.must_table, silent, c.groups, c._ids)
+    elif c.contracted.n_contradictions:
         tries = [_keep_strongest(c)]
-        if 1 < len(c.contracted.broken_pairs) <= _MAX_SHARED:
+        n_broken = len(c.contracted.broken_pairs)
+        if 1 < n_broken <= _MAX_SHARED and n_broken**2 * c.must_table.n <= _MAX_WORK:
             tries.append(_cut_shared_links(c))
         rest = min(tries, key=lambda kept: _price(_difference(c, kept)))
-    complete, reason = False, f"{_MAX_ROUNDS} conflicts were resolved and there are more"
-    for _ in range(_MAX_ROUNDS):
+    rounds = max(1, min(_MAX_ROUNDS, _MAX_WORK // (c.n_pairs + 1)))
+    complete, reason = False, f"{rounds} conflicts were resolved and there are more"
+    for _ in range(rounds):
         conflict = _next_conflict(rest, n_clusters, budget)
         if conflict is None or isinstance(conflict, str):
             complete, reason = conflict is None, conflict or ""
@@ -100,7 +107,7 @@ def _next_conflict(c: Constraints, n_clusters: int | None, budget: int) -> Confl
 
 def _put_back(c: Constraints, dropped: Constraints, n_clusters: int | None, budget: int) -> Constraints:
     """Return dropped pairs that turn out not to hurt, strongest first."""
-    if dropped.n_pairs > _MAX_ROUNDS:
+    if dropped.n_pairs > _MAX_ROUNDS or dropped.n_pairs * c.n_pairs > _MAX_WORK or n_clusters == 1:
         return c
     singles = [_only(c, dropped.must_table.take([row]), _none(c)) for row in range(dropped.must_table.n)]
     singles += [_only(c, _none(c), dropped.cannot_table.take([row])) for row in range(dropped.cannot_table.n)]

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from coterie.constraints._closure import contract, find_components
-from coterie.constraints._colouring import apart_graph, peel
+from coterie.constraints._colouring import apart_graph, pairs_across, peel
 from coterie.constraints._inputs import whole_number
 from coterie.constraints._statements import BoolArray, IntArray, canonical, plain_pairs
 
@@ -45,8 +45,8 @@ def sample_pairs(
     """See `Constraints.sample`."""
     if how not in ("random", "balanced", "easy"):
         raise ValueError(f"how must be 'random', 'balanced' or 'easy'; got {how!r}.")
-    if not 0 <= noise <= 1:
-        raise ValueError(f"noise is the share of pairs turned into their opposite, 0 to 1; got {noise}.")
+    if not isinstance(noise, int | float | np.number) or not 0 <= noise <= 1:
+        raise ValueError(f"noise is the share of pairs turned into their opposite, 0 to 1; got {noise!r}.")
     n_pairs = whole_number(n_pairs, "n_pairs", 0)
     rng = as_generator(random_state)
     items, codes, n_items = known_labels(y)
@@ -80,35 +80,44 @@ def _draw(
     if n_pairs > available:
         kind = {True: "pairs of one class", False: "pairs of two classes", None: "pairs"}[same]
         raise ValueError(f"{n_pairs} pairs wanted, but {m} labelled items make only {available} {kind}.")
-    if n_all <= 4 * n_pairs or n_all <= 10_000:
-        i, j = np.triu_indices(m, 1)
-        if same is not None:
-            fits = (codes[i] == codes[j]) == same
-            i, j = i[fits], j[fits]
-        chosen = rng.choice(len(i), size=n_pairs, replace=False)
-        return np.column_stack([items[i[chosen]], items[j[chosen]]])
-
     by_code = np.argsort(codes, kind="stable")
     starts = np.cumsum(counts) - counts
-    chance = counts * (counts - 1) / max(2 * n_within, 1)
+    if available <= max(4 * n_pairs, 10_000):  # few to choose from: write them all down
+        blocks = [np.empty((0, 2), dtype=np.int64)]
+        if same is not True:
+            blocks.append(by_code[pairs_across(codes[by_code])])
+        if same is not False:
+            large = np.flatnonzero(counts > 1).tolist()
+            blocks += [_all_pairs(by_code[starts[code] : starts[code] + counts[code]]) for code in large]
+        every = np.concatenate(blocks)
+        return items[every[rng.choice(len(every), size=n_pairs, replace=False)]]
+
+    within_chance = counts * (counts - 1) / max(2 * n_within, 1)
+    between_chance = counts * (m - counts) / max(2 * (n_all - n_within), 1)
 
     def propose(size: int) -> tuple[IntArray, IntArray]:
-        if same is True:
-            code = rng.choice(len(counts), size=size, p=chance)
-            a = rng.integers(counts[code])
+        if same is None:
+            a, b = rng.integers(m, size=size), rng.integers(m - 1, size=size)
+            return a, b + (b >= a)
+        code = rng.choice(len(counts), size=size, p=within_chance if same else between_chance)
+        a = rng.integers(counts[code])
+        if same:
             b = rng.integers(counts[code] - 1)
             return by_code[starts[code] + a], by_code[starts[code] + b + (b >= a)]
-        a, b = rng.integers(m, size=size), rng.integers(m - 1, size=size)
-        return a, b + (b >= a)
+        b = rng.integers(m - counts[code])
+        return by_code[starts[code] + a], by_code[b + counts[code] * (b >= starts[code])]
 
     keys = np.empty(0, dtype=np.int64)
     while len(keys) < n_pairs:
         a, b = propose(2 * (n_pairs - len(keys)) + 16)
-        fits = codes[a] != codes[b] if same is False else slice(None)
-        new = np.concatenate([keys, (np.minimum(a, b) * m + np.maximum(a, b))[fits]])
+        new = np.concatenate([keys, np.minimum(a, b) * m + np.maximum(a, b)])
         keys = new[np.sort(np.unique(new, return_index=True)[1])]
     i, j = np.divmod(keys[:n_pairs], m)
     return np.column_stack([items[i], items[j]])
+
+
+def _all_pairs(members: IntArray) -> IntArray:
+    return members[np.column_stack(np.triu_indices(len(members), 1))]
 
 
 def _draw_easy(
@@ -153,8 +162,7 @@ def _draw_easy(
 def sample_chunklets(y: Any, n_chunklets: int, size: int, random_state: Any) -> tuple[int, IntArray]:
     """Must-links that tie disjoint sets of `size` items of one class, each as a chain."""
     n_chunklets = whole_number(n_chunklets, "n_chunklets", 0)
-    if size < 2:
-        raise ValueError(f"a chunklet has at least 2 items; got size={size}.")
+    size = whole_number(size, "size", 2)
     rng = as_generator(random_state)
     items, codes, n_items = known_labels(y)
     # cut every class, in random order, into whole chunklets, and draw from these

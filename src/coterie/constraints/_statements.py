@@ -29,11 +29,13 @@ SOURCE_SEPARATOR = "; "
 
 
 def frozen(array: Any, dtype: Any = None) -> NDArray[Any]:
-    """Return a read-only C-ordered array; a copy only where the given one could still be written to."""
+    """Return a C-ordered array that nobody can write to, or make writeable again."""
     array = np.ascontiguousarray(array, dtype=dtype)
-    if array.flags.writeable or array.base is not None:
-        array = array.copy()
-        array.flags.writeable = False
+    base = array.base
+    if array.flags.writeable or not isinstance(base, np.ndarray) or base.flags.writeable:
+        base = array.copy()
+        base.flags.writeable = False
+        array = base.view()
     return array
 
 
@@ -166,10 +168,14 @@ def canonical(pairs: Pairs, merge: Literal["sum", "max"]) -> Pairs:
         return ordered
 
     reduce = np.add.reduceat if merge == "sum" else np.maximum.reduceat
+    weight = reduce(ordered.weight, starts)
+    if not np.isfinite(weight).all():
+        i, j = ordered.ij[starts[np.argmin(np.isfinite(weight))]].tolist()
+        raise ValueError(f"the weights stated for the pair ({i}, {j}) add up to infinity; make them smaller.")
     source, sources = _merge_sources(ordered, starts)
     return Pairs(
         ordered.ij[starts],
-        reduce(ordered.weight, starts),
+        weight,
         _merge_confidence(ordered.confidence, starts, merge),
         np.logical_or.reduceat(ordered.hard, starts),
         source,

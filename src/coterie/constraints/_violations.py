@@ -32,6 +32,9 @@ class BrokenGroup:
         The code that is split, or that a cluster holds too often; for clusters that mix codes, their names.
     clusters : tuple of int
         The clusters concerned (-1: in no cluster).
+    items : tuple of int
+        The items to look at: all that share a cluster but should not (distinct), those away from the
+        largest part of their label, those that are not of a cluster's main code.
     n_items : int
         Number of items concerned.
     n_pairs : int
@@ -45,6 +48,7 @@ class BrokenGroup:
     kind: str
     name: object
     clusters: tuple[int, ...]
+    items: tuple[int, ...]
     n_items: int
     n_pairs: int
     weight: float | None
@@ -114,7 +118,9 @@ class Violations:
                 rows.append((kind, items, "hard" if hard else f"{weight:g}", source or ""))
         for group in self.groups[:_SHOWN]:
             where = "clusters " + ", ".join(map(str, group.clusters[:5]))
-            items = f"{group.name}: {group.n_items:,} items in {where}"
+            named = ", ".join(item_name(self.ids, item) for item in group.items[:3])
+            more = ", ..." if len(group.items) > 3 else ""
+            items = f"{group.name}: {group.n_items:,} items in {where} (see {named}{more})"
             rows.append(
                 (
                     group.kind,
@@ -134,7 +140,7 @@ class Violations:
         return "\n".join(lines)
 
     def to_frame(self, library: str | None = None) -> Any:
-        """Return a data frame with one row a broken pair or broken group.
+        """Return a data frame with one row a broken pair, and one row an item of each broken group.
 
         Parameters
         ----------
@@ -142,16 +148,25 @@ class Violations:
             Which library's frame; by default the first one that is installed.
         """
         rows: list[tuple[Any, ...]] = []
+
+        def named(items: Any) -> Any:
+            return (np.asarray(items) if self.ids is None else self.ids.values[np.asarray(items)]).tolist()
+
         for kind, table in ((MUST_LINK, self.must_link), (CANNOT_LINK, self.cannot_link)):
-            items = table.ij if self.ids is None else self.ids.values[table.ij]
             for (i, j), weight, hard, source in zip(
-                items.tolist(), table.weight.tolist(), table.hard.tolist(), table.source_names(), strict=True
+                named(table.ij), table.weight.tolist(), table.hard.tolist(), table.source_names(), strict=True
             ):
-                rows.append((kind, i, j, None, 1, weight, hard, source))
+                rows.append((kind, i, j, None, None, 1, weight, hard, source))
         for g in self.groups:
             weight = 1.0 if g.weight is None else g.weight
-            rows.append((g.kind, None, None, str(g.name), g.n_pairs, weight, g.weight is None, g.source))
-        names = ("kind", "i", "j", "group", "n_pairs", "weight", "hard", "source")
+            where = ", ".join(map(str, g.clusters))
+            for number, item in enumerate(named(g.items)):
+                # the pairs are counted once, in the row of the first item
+                n_pairs = g.n_pairs if number == 0 else 0
+                rows.append(
+                    (g.kind, item, None, str(g.name), where, n_pairs, weight, g.weight is None, g.source)
+                )
+        names = ("kind", "i", "j", "group", "clusters", "n_pairs", "weight", "hard", "source")
         return build_frame({name: [row[at] for row in rows] for at, name in enumerate(names)}, library)
 
 
@@ -176,7 +191,7 @@ def check_labels(labels: Any, n_items: int) -> IntArray:
         raise ValueError(f"labels has shape {array.shape}, but the constraints speak of {n_items} items.")
     if array.dtype.kind not in "iub":
         values = array.tolist()
-        odd = [i for i, x in enumerate(values) if not isinstance(x, int | float) or x != x or x % 1 != 0]
+        odd = [i for i, x in enumerate(values) if not isinstance(x, int | float) or not _is_label(x)]
         if odd:
             raise TypeError(
                 f"labels[{odd[0]}] is {values[odd[0]]!r}; labels are whole numbers, one per item "
@@ -185,43 +200,54 @@ def check_labels(labels: Any, n_items: int) -> IntArray:
     return array.astype(np.int64)
 
 
+def _is_label(value: float) -> bool:
+    return abs(value) < 2**62 and value == int(value)
+
+
 def _broken(group: Group, labels: IntArray) -> list[BrokenGroup]:
-    """Count the cells of codes against clusters; items in no cluster are cells of their own."""
-    found = []
+    """Count the cells of codes against clusters; an item in no cluster is apart from all others."""
     clusters, at = np.unique(labels, return_inverse=True)
-    key, counts = np.unique(group.codes * len(clusters) + at, return_counts=True)
+    cell = group.codes * len(clusters) + at
+    order = np.argsort(cell, kind="stable")
+    key, starts, counts = np.unique(cell[order], return_index=True, return_counts=True)
     code, cluster = np.divmod(key, len(clusters))
     outside = clusters[cluster] < 0
-    about: dict[str, Any] = {"kind": group.kind, "weight": group.weight, "source": group.source}
+
+    def entry(name: object, cells: IntArray, named: IntArray, n_pairs: int) -> BrokenGroup:
+        """`cells` are concerned; the items of those in `named` are named."""
+        parts = [group.items[order[starts[c] : starts[c] + counts[c]]] for c in named.tolist()]
+        return BrokenGroup(
+            kind=group.kind,
+            name=name,
+            clusters=tuple(np.unique(clusters[cluster[cells]]).tolist()),
+            items=tuple(np.concatenate(parts).tolist()),
+            n_items=int(counts[cells].sum()),
+            n_pairs=n_pairs,
+            weight=group.weight,
+            source=group.source,
+        )
+
+    found = []
     if group.kind == "distinct":
-        for row in np.flatnonzero((counts > 1) & ~outside).tolist():
-            n = int(counts[row])
-            where = (int(clusters[cluster[row]]),)
-            found.append(
-                BrokenGroup(name=group.names[code[row]], clusters=where, n_items=n, n_pairs=_two(n), **about)
-            )
+        for c in np.flatnonzero((counts > 1) & ~outside).tolist():
+            crowded = np.array([c])
+            found.append(entry(group.names[code[c]], crowded, crowded, _two(int(counts[c]))))
         return found
     if group.kind == "label":
-        # an item in no cluster is apart from all others of its label
-        together = np.where(outside, 0, counts * (counts - 1) // 2)
-        kept = np.bincount(code, together, group.n_codes)
-        for lost in np.flatnonzero(kept < [_two(n) for n in group.counts().tolist()]).tolist():
-            rows = np.flatnonzero(code == lost)
-            n = int(counts[rows].sum())
-            where = tuple(clusters[cluster[rows]].tolist())
-            n_pairs = _two(n) - int(kept[lost])
-            found.append(
-                BrokenGroup(name=group.names[lost], clusters=where, n_items=n, n_pairs=n_pairs, **about)
-            )
-    order = np.argsort(cluster, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(cluster[order])) + 1):
-        if len(rows) > 1 and not outside[rows[0]]:
-            n = int(counts[rows].sum())
-            n_pairs = _two(n) - sum(_two(m) for m in counts[rows].tolist())
-            mixed = " + ".join(str(group.names[c]) for c in code[rows][:4].tolist())
-            name = mixed if len(rows) <= 4 else f"{mixed} + {len(rows) - 4} more"
-            where = (int(clusters[cluster[rows[0]]]),)
-            found.append(BrokenGroup(name=name, clusters=where, n_items=n, n_pairs=n_pairs, **about))
+        together = np.bincount(code, np.where(outside, 0, counts * (counts - 1) // 2), group.n_codes)
+        all_pairs = group.counts() * (group.counts() - 1) // 2
+        for lost in np.flatnonzero(together < all_pairs).tolist():
+            cells = np.arange(*np.searchsorted(code, [lost, lost + 1]))
+            away = cells[cells != cells[np.argmax(np.where(outside[cells], 0, counts[cells]))]]
+            named = away if len(away) else cells
+            found.append(entry(group.names[lost], cells, named, int(all_pairs[lost] - together[lost])))
+    by_cluster = np.argsort(cluster, kind="stable")
+    for cells in np.split(by_cluster, np.flatnonzero(np.diff(cluster[by_cluster])) + 1):
+        if len(cells) > 1 and not outside[cells[0]]:
+            n_pairs = _two(int(counts[cells].sum())) - sum(_two(n) for n in counts[cells].tolist())
+            mixed = " + ".join(str(group.names[c]) for c in code[cells][:4].tolist())
+            name = mixed if len(cells) <= 4 else f"{mixed} + {len(cells) - 4} more"
+            found.append(entry(name, cells, cells[cells != cells[np.argmax(counts[cells])]], n_pairs))
     return found
 
 
