@@ -117,23 +117,16 @@ def colour_in_order(rng):
     )
 
 
-def shortest_tree(rng):
+def breadth_first(rng):
     n = rng.randint(1, 15)
     indptr, indices = random_graph(rng, n, rng.random())
-    return (indptr, indices, rng.randrange(n), np.full(n, -1, dtype=np.int64), np.zeros(n, dtype=np.int64))
+    return (indptr, indices, rng.randrange(n), *(np.full(n, -1, dtype=np.int64) for _ in range(3)))
 
 
 def climb(rng):
     n = rng.randint(1, 15)
     parent = ints([rng.randint(-1, v - 1) for v in range(n)])
     return (parent, rng.randrange(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64))
-
-
-def two_colour(rng):
-    n = rng.randint(0, 12)
-    indptr, indices = random_graph(rng, n, rng.choice([0.1, 0.3, 0.6]))
-    empty = [np.full(n, -1, dtype=np.int64) for _ in range(2)]
-    return (indptr, indices, *empty, np.zeros(n, dtype=np.int64))
 
 
 def dsatur(rng):
@@ -184,9 +177,8 @@ INPUTS = {
     "_join": join,
     "_peel": peel,
     "_colour_in_order": colour_in_order,
-    "_shortest_tree": shortest_tree,
+    "_breadth_first": breadth_first,
     "_climb": climb,
-    "_two_colour": two_colour,
     "_dsatur": dsatur,
     "_keep": keep,
 }

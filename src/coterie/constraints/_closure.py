@@ -53,6 +53,37 @@ def join(n_items: int, left: IntArray, right: IntArray) -> IntArray:
     return number[root]
 
 
+@kernel
+def _breadth_first(
+    indptr: IntArray, indices: IntArray, root: int, parent: IntArray, depth: IntArray, queue: IntArray
+) -> None:
+    """Shortest ways from `root`. Written: `parent` (in: -1 everywhere), `depth`, `queue`."""
+    queue[0] = root
+    parent[root] = root
+    depth[root] = 0
+    end = 1
+    position = 0
+    while position < end:
+        v = queue[position]
+        position += 1
+        for t in range(indptr[v], indptr[v + 1]):
+            w = indices[t]
+            if parent[w] < 0:
+                parent[w] = v
+                depth[w] = depth[v] + 1
+                queue[end] = w
+                end += 1
+    parent[root] = -1
+
+
+def shortest_tree(indptr: IntArray, indices: IntArray, root: int) -> tuple[IntArray, IntArray]:
+    """Parent and depth of each node of a connected graph in a tree of shortest ways from `root`."""
+    n = len(indptr) - 1
+    parent, depth, queue = (np.full(n, -1, dtype=np.int64) for _ in range(3))
+    _breadth_first.for_work(n + len(indices))(indptr, indices, root, parent, depth, queue)
+    return parent, depth
+
+
 def label_chains(group: Group) -> tuple[IntArray, IntArray]:
     """Links that join the items of each code one to the next: as many as items, not as pairs."""
     order = np.argsort(group.codes, kind="stable")

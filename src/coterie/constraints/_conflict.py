@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from coterie._compiled import kernel
-from coterie.constraints._closure import sparse_graph
+from coterie.constraints._closure import shortest_tree, sparse_graph
 from coterie.constraints._inputs import Ids, item_name
 from coterie.constraints._statements import IntArray, frozen
 
@@ -342,10 +342,8 @@ def _ways_between(c: Constraints, terminals: Sequence[int]) -> tuple[IntArray, l
     indptr, indices, _, _ = sparse_graph(
         len(nodes), local, np.zeros(len(local)), np.zeros(len(local), dtype=np.int64)
     )
-    parent = np.full(len(nodes), -1, dtype=np.int64)
     ends = np.searchsorted(nodes, np.asarray(terminals))
-    queue = np.empty(len(nodes), dtype=np.int64)
-    _shortest_tree.for_work(len(nodes) + len(indices))(indptr, indices, ends[0], parent, queue)
+    parent, _ = shortest_tree(indptr, indices, int(ends[0]))
 
     needed = np.zeros(len(nodes), dtype=np.int64)
     climbed = np.empty(len(nodes), dtype=np.int64)
@@ -365,25 +363,6 @@ def _ways_between(c: Constraints, terminals: Sequence[int]) -> tuple[IntArray, l
             names = (group.names[code], group.names[code])
             implied.append(Implied("label", (above[label], item), names, True, group.source))
     return np.sort(tree[real], axis=1), implied, path[path < n]
-
-
-@kernel
-def _shortest_tree(indptr: IntArray, indices: IntArray, root: int, parent: IntArray, queue: IntArray) -> None:
-    """Breadth-first tree from `root`. Written: `parent` (in: -1 everywhere), `queue`."""
-    queue[0] = root
-    parent[root] = root
-    end = 1
-    position = 0
-    while position < end:
-        v = queue[position]
-        position += 1
-        for t in range(indptr[v], indptr[v + 1]):
-            w = indices[t]
-            if parent[w] < 0:
-                parent[w] = v
-                queue[end] = w
-                end += 1
-    parent[root] = -1
 
 
 @kernel

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from coterie._compiled import kernel
-from coterie.constraints._closure import join, sparse_graph
+from coterie.constraints._closure import join, shortest_tree, sparse_graph
 from coterie.constraints._statements import IntArray
 
 Verdict = Literal["feasible", "infeasible", "undecided"]
@@ -91,13 +91,15 @@ def induced(indptr: IntArray, indices: IntArray, nodes: IntArray) -> tuple[IntAr
 
 def odd_cycle(indptr: IntArray, indices: IntArray) -> tuple[list[int] | None, IntArray]:
     """Two-colour a connected graph; returns an odd cycle if there is one, and the sides."""
-    n = len(indptr) - 1
-    parent = np.full(n, -1, dtype=np.int64)
-    side = np.full(n, -1, dtype=np.int64)
-    queue = np.empty(n, dtype=np.int64)
-    a, b = _two_colour.for_work(n + len(indices))(indptr, indices, parent, side, queue)
-    if a < 0:
+    parent, depth = shortest_tree(indptr, indices, 0)
+    side = depth % 2
+    head = np.repeat(np.arange(len(side)), np.diff(indptr))
+    inside = np.flatnonzero(side[head] == side[indices])
+    if not len(inside):
         return None, side
+    # the edge nearest to the root gives a short ring
+    edge = inside[np.argmin(depth[head[inside]] + depth[indices[inside]])]
+    a, b = int(head[edge]), int(indices[edge])
     # a and b have the same side: their ways to the root meet, and close an odd cycle with the edge a-b
     way_a, way_b = _way_to_root(parent, a), _way_to_root(parent, b)
     while len(way_a) > 1 and len(way_b) > 1 and way_a[-2] == way_b[-2]:
@@ -111,35 +113,6 @@ def _way_to_root(parent: IntArray, node: int) -> list[int]:
     while parent[way[-1]] >= 0:
         way.append(int(parent[way[-1]]))
     return way
-
-
-@kernel
-def _two_colour(
-    indptr: IntArray, indices: IntArray, parent: IntArray, side: IntArray, queue: IntArray
-) -> tuple[int, int]:
-    """Breadth-first two-colouring from node 0; returns an edge inside one side, or (-1, -1).
-
-    Written: `parent`, `side`, `queue`.
-    """
-    if side.shape[0] == 0:
-        return -1, -1
-    side[0] = 0
-    queue[0] = 0
-    end = 1
-    position = 0
-    while position < end:
-        v = queue[position]
-        position += 1
-        for t in range(indptr[v], indptr[v + 1]):
-            w = indices[t]
-            if side[w] < 0:
-                side[w] = 1 - side[v]
-                parent[w] = v
-                queue[end] = w
-                end += 1
-            elif side[w] == side[v]:
-                return v, w
-    return -1, -1
 
 
 @kernel
@@ -163,7 +136,8 @@ def _dsatur(
 
     All arrays but the graph are written and carry the search from call to call. `head`, `following`,
     `preceding` are lists of uncoloured nodes by saturation; `chosen`, `next_colour`, `n_used` are the
-    branch, by depth; `state` is (depth, 1 when the node at this depth must try its next colour).
+    branch, by depth; `state` is (depth, 1 when the node at this depth must try its next colour). Moves
+    between lists are written out: a kernel that calls another one cannot run uncompiled.
     """
     n = indptr.shape[0] - 1
     depth = state[0]

@@ -31,8 +31,8 @@ from coterie.exceptions import UndecidedError
 if TYPE_CHECKING:
     from coterie.constraints._constraints import Constraints
 
-# Edges of the core that may be written out: about 200 MB.
-_MAX_CORE_EDGES = 5_000_000
+# Edges of the core that may be written out: their graph takes some 700 MB to build.
+_MAX_CORE_EDGES = 2_000_000
 # Of the contradictions found, how many are looked at for the shortest explanation.
 _LOOKED_AT = 8
 
