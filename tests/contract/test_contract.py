@@ -29,6 +29,7 @@ def test_constrained_checks(kind, check):
         (toy.KeepsUnit, "check_scaled_features"),
         (toy.HasNoRule, "check_every_parameter_has_a_rule"),
         (toy.LosesSeed, "check_known_answer"),
+        (toy.KeepsOldRows, "check_search_splits_constraints"),
     ],
 )
 def test_the_checks_notice(broken, noticed_by):

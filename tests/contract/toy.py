@@ -133,3 +133,12 @@ class LosesSeed(ToyHard):
         super().fit(X, constraints=constraints)
         self.labels_ = np.random.default_rng().permutation(self.labels_)
         return self
+
+
+class KeepsOldRows(ToyHard):
+    """In a fold, reports what it was told about other rows."""
+
+    def fit(self, X, y=None, *, constraints=None):
+        if constraints is not None and hasattr(constraints, "n_items") and len(X) < 36:
+            constraints = Constraints(n_items=len(X))
+        return super().fit(X, constraints=constraints)
