@@ -110,19 +110,14 @@ class Conflict:
 
     def what_to_drop(self) -> str:
         """Which statements can be dropped to resolve it."""
-        pairs = [f"must-link {self._pair(pair)}" for pair in self.must_link[: _SHOWN + 1].tolist()]
-        pairs += [f"cannot-link {self._pair(pair)}" for pair in self.cannot_link[: _SHOWN + 1].tolist()]
-        pairs += [self._tell_group(fact) for fact in self.implied[: _SHOWN + 1]]
-        n_all = len(self.must_link) + len(self.cannot_link) + len(self.implied)
         if self.kind == "too few groups":
             return "Drop must-links, or ask for fewer clusters."
-        if n_all > _SHOWN:
-            kept = [f"must-link {self._pair(pair)}" for pair in self.must_link[: _SHOWN // 2].tolist()]
-            kept += [f"cannot-link {self._pair(pair)}" for pair in self.cannot_link[: _SHOWN // 2].tolist()]
-            kept += [self._tell_group(fact) for fact in self.implied[: _SHOWN // 2]]
-            listing = ", ".join(kept[:_SHOWN]) + f", ... ({n_all:,} in all)"
-        else:
-            listing = ", ".join(pairs)
+        n_all = len(self.must_link) + len(self.cannot_link) + len(self.implied)
+        of_each = _SHOWN if n_all <= _SHOWN else _SHOWN // 2
+        shown = [f"must-link {self._pair(pair)}" for pair in self.must_link[:of_each].tolist()]
+        shown += [f"cannot-link {self._pair(pair)}" for pair in self.cannot_link[:of_each].tolist()]
+        shown += [self._tell_group(fact) for fact in self.implied[:of_each]]
+        listing = ", ".join(shown) + (f", ... ({n_all:,} in all)" if n_all > len(shown) else "")
         clusters = "" if self.n_clusters is None else " Or ask for more clusters."
         if self.irreducible:
             return f"Drop any one of: {listing}.{clusters}"
