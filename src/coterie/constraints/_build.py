@@ -11,7 +11,7 @@ import difflib
 import math
 import numbers
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -26,6 +26,8 @@ from coterie.constraints._inputs import (
     is_missing,
     item_name,
     read_confidence,
+    read_hard,
+    read_source,
     read_weight,
 )
 from coterie.constraints._statements import (
@@ -37,7 +39,6 @@ from coterie.constraints._statements import (
     IntArray,
     Pairs,
     canonical,
-    encode_sources,
     make_group,
     plain_pairs,
 )
@@ -178,8 +179,12 @@ def from_columns(
     reader = _TableReader(columns, ids, place, row_numbers, text)
     pair_rows: dict[str, list[int]] = {MUST_LINK: [], CANNOT_LINK: []}
     group_rows: dict[tuple[str, str], list[int]] = {}
+    spelled: dict[str, str | None] = {}
     for row, kind in enumerate(columns["kind"]):
-        known = _SPELLINGS.get(str(kind).strip().lower().replace("_", "-"))
+        written = str(kind)
+        if written not in spelled:
+            spelled[written] = _SPELLINGS.get(written.strip().lower().replace("_", "-"))
+        known = spelled[written]
         if known is None:
             raise reader.complaint(
                 row, f"kind is {kind!r}; write one of {', '.join(sorted(set(_SPELLINGS)))}"
@@ -190,9 +195,7 @@ def from_columns(
             group_rows.setdefault((known, str(reader.cell("set", row) or "")), []).append(row)
 
     drawn = {kind: reader.pairs(rows) for kind, rows in pair_rows.items()}
-    items = [
-        np.array([reader.item("i", row) for row in rows], dtype=np.int64) for rows in group_rows.values()
-    ]
+    items = [reader.items("i", rows) for rows in group_rows.values()]
     n = infer_n_items(n_items, ids, *(pairs.ij for pairs in drawn.values()), *items)
     tables = []
     for kind, pairs in drawn.items():
@@ -262,6 +265,18 @@ class _TableReader:
             raise self.complaint(row, f"{column} is {value!r}, too large for a row number")
         return number
 
+    def items(self, column: str, rows: Sequence[int]) -> IntArray:
+        """Row numbers of a column: plain whole numbers at once, anything else cell by cell."""
+        cells = self.columns.get(column)
+        if cells is not None and self.ids is None:
+            chosen = [cells[row] for row in rows]
+            if set(map(type, chosen)) <= {int} or (self.text and all(map(_WHOLE.fullmatch, chosen))):
+                try:
+                    return np.array(list(map(int, chosen)), dtype=np.int64)
+                except OverflowError:  # told below, with its row
+                    pass
+        return np.array([self.item(column, row) for row in rows], dtype=np.int64)
+
     def number(self, value: Any, row: int, column: str) -> float | None:
         try:
             return None if value is None else float(value)
@@ -285,18 +300,22 @@ class _TableReader:
         return first
 
     def pairs(self, rows: Sequence[int]) -> Pairs:
-        name = self.namer(rows)
-        ij = np.array([[self.item("i", r), self.item("j", r)] for r in rows], dtype=np.int64).reshape(-1, 2)
-        weight = [self.number(self.cell("weight", r), r, "weight") for r in rows]
-        confidence = [self.number(self.cell("confidence", r), r, "confidence") for r in rows]
-        source, sources = encode_sources([self.said(r) for r in rows])
+        def column(name: str, read: Callable[[int], Any], missing: Any) -> Any:
+            """One value a row, or None where there is no such column."""
+            if name not in self.columns:
+                return None
+            return [missing if (value := read(row)) is None else value for row in rows]
+
+        def number(name: str, missing: float) -> Any:
+            return column(name, lambda row: self.number(self.cell(name, row), row, name), missing)
+
+        named = self.namer(rows)
         return Pairs(
-            ij,
-            read_weight([1.0 if w is None else w for w in weight], len(rows), name),
-            read_confidence([math.nan if c is None else c for c in confidence], len(rows), name),
-            np.array([self.flag(r) for r in rows], dtype=bool),
-            source,
-            sources,
+            np.column_stack([self.items("i", rows), self.items("j", rows)]),
+            read_weight(number("weight", 1.0), len(rows), named),
+            read_confidence(number("confidence", math.nan), len(rows), named),
+            read_hard(np.array(column("hard", self.flag, False) or False, dtype=bool), len(rows)),
+            *read_source(column("source", self.said, None), len(rows)),
         )
 
     def said(self, row: int) -> str | None:
