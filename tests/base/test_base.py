@@ -167,3 +167,37 @@ def test_more_clusters_than_parts_are_refused(data):
     chain = Constraints([(0, 1), (1, 2), (2, 3)], n_items=5)
     with pytest.raises(InfeasibleConstraintsError, match="Only 2 parts remain"):
         ToyHard(n_clusters=3).fit(data, constraints=chain)
+
+
+@pytest.mark.skipif(not HAS_CALLBACKS, reason=f"scikit-learn {sklearn.__version__} has no callbacks")
+def test_callbacks_stay_open_while_a_parent_fits(data):
+    """The parent's fit must not close what the child's fit still uses."""
+    closed_while_fitting = []
+
+    class Listener:
+        closed = False
+
+        def setup(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context):
+            pass
+
+        def teardown(self, estimator, context):
+            self.closed = True
+
+    listener = Listener()
+
+    class Child(ToyHard):
+        @constrained_fit
+        def fit(self, X, y=None, *, constraints=None):
+            super().fit(X, constraints=constraints)
+            closed_while_fitting.append(listener.closed)
+            return self
+
+    Child(n_clusters=2).set_callbacks(listener).fit(data)
+    assert closed_while_fitting == [False]
+    assert listener.closed

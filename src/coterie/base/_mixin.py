@@ -48,7 +48,7 @@ def constrained_fit(method: Fit) -> Fit:
     @functools.wraps(method)
     def fit(self: Any, X: Any, y: Any = None, **kwargs: Any) -> Any:
         if "_fitting" in self.__dict__:  # called by the fit of a subclass, which does the rest
-            return with_progress(self, X, y, **kwargs)
+            return method(self, X, y, **kwargs)
         check_parameters(self)
         self._fitting = True
         try:

@@ -94,7 +94,7 @@ def apart_graph(contracted: Contracted) -> ApartGraph:
     number[nodes] = np.arange(len(nodes))
 
     edges = [np.column_stack([np.repeat(number, np.diff(contracted.indptr)), number[contracted.indices]])]
-    edges += [_all_pairs(number[clique]) for clique in cliques if len(clique) <= _SMALL_CLIQUE]
+    edges += [all_pairs(number[clique]) for clique in cliques if len(clique) <= _SMALL_CLIQUE]
     indptr, indices = _csr(len(nodes), edges)
 
     large = [number[clique] for clique in cliques if len(clique) > _SMALL_CLIQUE]
@@ -151,7 +151,8 @@ def _without_twins(contracted: Contracted) -> tuple[list[tuple[IntArray, IntArra
     return parts, np.concatenate(twins), np.concatenate(twin_of)
 
 
-def _all_pairs(members: IntArray) -> IntArray:
+def all_pairs(members: IntArray) -> IntArray:
+    """All pairs of the given members, each once."""
     return members[np.column_stack(np.triu_indices(len(members), 1))]
 
 
@@ -196,7 +197,7 @@ def core_edges(
 
     owner = np.repeat(number, np.diff(graph.node_clique_ptr))
     starts, members = _transpose(len(graph.clique_size), [graph.node_clique[owner >= 0]], [owner[owner >= 0]])
-    edges += [_all_pairs(clique) for clique in np.split(members, starts[1:-1]) if len(clique) > 1]
+    edges += [all_pairs(clique) for clique in np.split(members, starts[1:-1]) if len(clique) > 1]
 
     owner = np.repeat(number, np.diff(graph.node_part_ptr))
     for position in range(len(graph.set_size)):

@@ -20,8 +20,8 @@ from coterie.constraints._statements import IntArray
 
 Verdict = Literal["feasible", "infeasible", "undecided"]
 
-# Steps between two returns to Python: well under half a second when compiled.
-_SLICE = 50_000
+# Neighbours visited between two returns to Python: well under half a second when compiled.
+_SLICE = 2_000_000
 # Entries of the node x colour table that the search may hold.
 _MAX_TABLE = 50_000_000
 # Deterministic seconds of CP-SAT for each step of the budget: as much again as our own search took.
@@ -264,9 +264,10 @@ def search(indptr: IntArray, indices: IntArray, k: int, budget: int) -> Colourin
         np.zeros(2, dtype=np.int64),
     )
     steps = 0
+    long_slice = max(1, _SLICE // (1 + len(indices) // n))
     while steps < budget:
         # a short first slice, uncompiled on a small graph, settles most real cases
-        slice_steps = min(n + 64 if steps == 0 else _SLICE, budget - steps)
+        slice_steps = min(n + 64 if steps == 0 else long_slice, budget - steps)
         run = _dsatur.for_work(slice_steps * 4 + len(indices) * 4)
         outcome = run(indptr, indices, k, slice_steps, *arrays)
         steps += slice_steps

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from coterie.constraints._closure import contract, find_components
-from coterie.constraints._colouring import apart_graph, pairs_across, peel
+from coterie.constraints._colouring import all_pairs, apart_graph, pairs_across, peel
 from coterie.constraints._inputs import whole_number
 from coterie.constraints._statements import BoolArray, IntArray, canonical, plain_pairs
 
@@ -88,7 +88,7 @@ def _draw(
             blocks.append(by_code[pairs_across(codes[by_code])])
         if same is not False:
             large = np.flatnonzero(counts > 1).tolist()
-            blocks += [_all_pairs(by_code[starts[code] : starts[code] + counts[code]]) for code in large]
+            blocks += [all_pairs(by_code[starts[code] : starts[code] + counts[code]]) for code in large]
         every = np.concatenate(blocks)
         return items[every[rng.choice(len(every), size=n_pairs, replace=False)]]
 
@@ -114,10 +114,6 @@ def _draw(
         keys = new[np.sort(np.unique(new, return_index=True)[1])]
     i, j = np.divmod(keys[:n_pairs], m)
     return np.column_stack([items[i], items[j]])
-
-
-def _all_pairs(members: IntArray) -> IntArray:
-    return members[np.column_stack(np.triu_indices(len(members), 1))]
 
 
 def _draw_easy(

@@ -186,7 +186,7 @@ def canonical(pairs: Pairs, merge: Literal["sum", "max"]) -> Pairs:
 def find_rows(table: Pairs, pairs: IntArray) -> IntArray:
     """Row of each canonical pair in the table; -1 where it is not there."""
     if not table.n or not len(pairs):
-        return np.full(len(pairs), -1, dtype=np.int64) if len(pairs) else np.empty(0, dtype=np.int64)
+        return np.full(len(pairs), -1, dtype=np.int64)
     width = int(max(table.ij.max(), pairs.max())) + 1
     keys, wanted = table.ij @ [width, 1], pairs @ [width, 1]
     rows = np.minimum(np.searchsorted(keys, wanted), table.n - 1)
