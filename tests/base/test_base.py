@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 import sklearn
-from sklearn.base import BaseEstimator
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from coterie import Constraints, InfeasibleConstraintsError
 from coterie.base import (
@@ -13,7 +15,6 @@ from coterie.base import (
     constrained_fit,
     instance,
     one_of,
-    progress,
     real,
     whole,
 )
@@ -66,6 +67,76 @@ def test_outvoted_constraints_are_one_warning_and_a_report(data):
     assert caught[0].filename == __file__
 
 
+def test_the_warning_names_three_of_them_in_the_users_ids(data):
+    def told(known):
+        with pytest.warns(ViolatedConstraintsWarning) as caught:
+            ToySoft(n_clusters=3).fit(data, constraints=known)
+        return str(caught[0].message)
+
+    ids = ["anna", "bob", "cem", "dora", "eve"]
+    one = Constraints([("anna", "cem"), ("anna", "bob")], ids=ids)
+    assert told(one) == "1 of 2 constraints were outvoted, e.g. must-link anna-cem; see violations_."
+    four = one | Constraints([("bob", "dora"), ("bob", "eve")], [("anna", "bob")], ids=ids)
+    assert told(four).startswith("4 of 5 constraints were outvoted, e.g. must-link anna-cem, must-link bob-")
+    assert "cannot-link" not in told(four)
+    group = Constraints.from_labels(["red", -1, "red", -1, -1], weight=1.0).with_ids(ids)
+    assert "e.g. label red (see " in told(group)
+
+
+def users_line(action):
+    """Where the one warning of `action` points: is it the file, and the line, of the call?"""
+    with pytest.warns(ViolatedConstraintsWarning) as caught:
+        action()
+    assert len({warning.lineno for warning in caught}) == 1
+    assert caught[0].filename == __file__
+    return caught[0].lineno - action.__code__.co_firstlineno
+
+
+@pytest.mark.parametrize("routing", [True, False])
+def test_the_warning_points_at_the_users_line(data, routing):
+    soft = Constraints([(0, 2)], [(0, 1)], n_items=5)
+    model, pipeline = ToySoft(n_clusters=3), make_pipeline(StandardScaler(), ToySoft(n_clusters=3))
+    whole_data = [(np.arange(5), np.arange(5))] * 2
+    search = GridSearchCV(
+        model, {"max_iter": [2]}, cv=whole_data, scoring=lambda *_: 0.0, error_score="raise"
+    )
+    key = "constraints" if routing else "toysoft__constraints"
+    with sklearn.config_context(enable_metadata_routing=routing):
+        assert users_line(lambda: model.fit(data, constraints=soft)) == 0
+        assert users_line(lambda: model.fit_predict(data, constraints=soft)) == 0
+        assert users_line(lambda: pipeline.fit(data, **{key: soft})) == 0
+        assert users_line(lambda: pipeline.fit_predict(data, **{key: soft})) == 0
+        assert users_line(lambda: search.fit(data, constraints=soft)) == 0
+
+
+class Guided(ToySoft):
+    """Statements guide the start at most."""
+
+    obeys = "none"
+
+    def _assign(self, costs, known):
+        return costs.argmin(axis=1)
+
+
+def test_who_obeys_nothing_warns_and_never_raises(data):
+    impossible = Constraints([(0, 2), (2, 4)], [(0, 4)], n_items=5, hard=True)
+    with pytest.warns(
+        ViolatedConstraintsWarning, match="2 of 3 constraints were outvoted, e.g. must-link 0-2"
+    ):
+        model = Guided(n_clusters=3).fit(data, constraints=impossible)
+    assert model.violations_.n_hard == 2
+    with pytest.raises(ValueError, match="n_clusters=9, but X has n_samples=5"):
+        Guided(n_clusters=9).fit(data, constraints=impossible)
+
+
+def test_who_obeys_nothing_still_refuses_kinds(data):
+    class Seeded(Guided):
+        constraint_kinds = frozenset({"label"})
+
+    with pytest.raises(UnsupportedConstraintError, match="kind must-link; it takes label"):
+        Seeded(n_clusters=3).fit(data, constraints=Constraints([(0, 1)], n_items=5))
+
+
 def test_hard_pairs_that_collide_are_an_error_in_the_users_ids(data):
     ids = list("abcde")
     known = Constraints([("a", "c"), ("c", "e")], [("a", "e")], ids=ids, hard=True)
@@ -94,19 +165,6 @@ def test_kinds_are_refused_by_name(data):
 
     with pytest.raises(UnsupportedConstraintError, match=r"kind label; it takes must-link"):
         PairsOnly().fit(data, constraints=[0, 0, -1, -1, 1])
-
-
-def test_verbose_prints_each_step(data, capsys):
-    class Loud(BaseEstimator):
-        verbose = 1
-
-    with progress(Loud(), data, 2) as step:
-        step(3.5)
-        step(2.25)
-    assert capsys.readouterr().out.splitlines() == [
-        "Loud: iteration 1, objective 3.5",
-        "Loud: iteration 2, objective 2.25",
-    ]
 
 
 @pytest.mark.skipif(not HAS_CALLBACKS, reason=f"scikit-learn {sklearn.__version__} has no callbacks")

@@ -1,18 +1,39 @@
 """Toy clusterers that keep the contract, or break one line of it each: the contract's own test objects."""
 
-import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+import inspect
 
-from coterie import Constraints
-from coterie.base import ConstrainedClusterMixin, anything, constrained_fit, progress, whole
+import numpy as np
+import sklearn
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_info
+
+from coterie import Constraints, InfeasibleConstraintsError
+from coterie.base import (
+    ConstrainedClusterMixin,
+    anything,
+    check_sample_weight,
+    constrained_fit,
+    instance,
+    one_of,
+    progress,
+    whole,
+)
+
+FLOATS = [np.float64, np.float32]
+READ = {"accept_sparse": "csr", "dtype": FLOATS}
 
 
 class ToyHard(ConstrainedClusterMixin, BaseEstimator):
-    """Farthest-first centres, then each component to the nearest centre that its neighbours leave free."""
+    """Farthest-first centres, then each component to the nearest centre that its neighbours leave free.
+
+    Greedy assignment can make the objective rise.
+    """
 
     parameter_rules = {"n_clusters": whole(1), "max_iter": whole(1), "random_state": anything("a seed")}
     obeys = "all"
+    monotone = False
 
     def __init__(self, n_clusters=3, *, max_iter=5, random_state=None):
         self.n_clusters = n_clusters
@@ -21,27 +42,37 @@ class ToyHard(ConstrainedClusterMixin, BaseEstimator):
 
     @constrained_fit
     def fit(self, X, y=None, *, constraints=None):
-        X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, dtype=np.float64)
-        centres = [X[np.argmin(((X - X.mean(axis=0)) ** 2).sum(axis=1))]]
-        while len(centres) < self.n_clusters:
-            gaps = ((X[:, None] - np.array(centres)) ** 2).sum(axis=-1).min(axis=1)
-            centres.append(X[np.argmax(gaps)])
-        self.cluster_centers_ = np.array(centres)
+        X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, dtype=FLOATS)
+        self.cluster_centers_ = self._spread(X, X.mean(axis=0))
         self.history_ = []
-        with progress(self, X, self.max_iter) as step:
+        with progress(self, X, max_steps=self.max_iter) as starts, starts() as step:
             for _ in range(self.max_iter):
-                costs = ((X[:, None] - self.cluster_centers_) ** 2).sum(axis=-1)
-                self.labels_ = self._assign(costs, known)
+                self.labels_ = self._assign(self._squares(X, self.cluster_centers_), known)
                 for h in range(self.n_clusters):
                     if (self.labels_ == h).any():
                         self.cluster_centers_[h] = X[self.labels_ == h].mean(axis=0)
-                self.history_.append(float(costs[np.arange(len(X)), self.labels_].sum()))
+                gaps = X - self.cluster_centers_[self.labels_]
+                self.history_.append(float((gaps**2).sum()))
                 if step(self.history_[-1]):
                     break
-        self.n_iter_ = len(self.history_)
+        costs = self._squares(X, self.cluster_centers_)
+        self.labels_ = self._assign(costs, known)
+        self.history_.append(float(costs[np.arange(len(X)), self.labels_].sum()))
+        self.n_iter_ = len(self.history_) - 1
         self.objective_ = self.history_[-1]
         self.converged_ = True
         return self
+
+    def _spread(self, X, middle):
+        """The item nearest to the middle, then again and again the one farthest from all taken."""
+        centres = [X[np.argmin(((X - middle) ** 2).sum(axis=1))]]
+        while len(centres) < self.n_clusters:
+            centres.append(X[np.argmax(self._squares(X, np.array(centres)).min(axis=1))])
+        return np.array(centres)
+
+    @staticmethod
+    def _squares(X, centres):
+        return ((X[:, None] - centres) ** 2).sum(axis=-1)
 
     def _assign(self, costs, known):
         if not known.kinds:
@@ -50,18 +81,24 @@ class ToyHard(ConstrainedClusterMixin, BaseEstimator):
         component = known.components
         total = np.zeros((component.max() + 1, self.n_clusters))
         np.add.at(total, component, costs)
+        if len(total) < 1000:
+            of_component = self._one_by_one(total, known)
+        else:  # too many to look at the neighbours of each
+            of_component = total.argmin(axis=1)
+        labels = of_component[component]
+        return witness if (labels < 0).any() or known.violations(labels) else labels
+
+    def _one_by_one(self, total, known):
         of_component = np.full(len(total), -1)
         for node in np.argsort(-known.contracted.sizes, kind="stable"):
-            members = np.flatnonzero(component == node) if len(total) < 1000 else None
             for h in np.argsort(total[node], kind="stable"):
                 of_component[node] = h
-                if members is None or not self._clashes(known, of_component[component]):
+                if not self._clashes(known, of_component[known.components]):
                     break
                 of_component[node] = -1
             if of_component[node] < 0:
-                return witness
-        labels = of_component[component]
-        return witness if known.violations(labels) else labels
+                break
+        return of_component
 
     @staticmethod
     def _clashes(known, partial):
@@ -72,8 +109,8 @@ class ToyHard(ConstrainedClusterMixin, BaseEstimator):
 
     def predict(self, X):
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return ((X[:, None] - self.cluster_centers_) ** 2).sum(axis=-1).argmin(axis=1)
+        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        return self._squares(X, self.cluster_centers_).argmin(axis=1)
 
 
 class ToySoft(ToyHard):
@@ -83,6 +120,96 @@ class ToySoft(ToyHard):
 
     def _assign(self, costs, known):
         return super()._assign(costs, known.only_hard())
+
+
+class ToyGuided(ToySoft):
+    """Is not moved by any constraint."""
+
+    obeys = "none"
+
+    def _assign(self, costs, known):
+        return costs.argmin(axis=1)
+
+
+class ToyFull(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ToySoft):
+    """Has all that a prototype method may have: weights, sparse input, a given or warm start, `transform`."""
+
+    parameter_rules = {
+        **ToyHard.parameter_rules,
+        "init": one_of("spread") | instance(np.ndarray, "an array of centres"),
+        "warm_start": instance(bool, "True or False"),
+    }
+    monotone = True
+
+    def __init__(self, n_clusters=3, *, init="spread", max_iter=50, warm_start=False, random_state=None):
+        self.n_clusters = n_clusters
+        self.init = init
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @constrained_fit
+    def fit(self, X, y=None, *, constraints=None, sample_weight=None):
+        X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **READ)
+        dense = X.toarray() if sparse.issparse(X) else X
+        weight = check_sample_weight(sample_weight, X)
+        weight = np.ones(len(dense)) if weight is None else weight
+        centres = self._start(dense, weight)
+        labels, self.history_ = None, []
+        with progress(self, X, max_steps=self.max_iter) as starts, starts() as step:
+            for _ in range(self.max_iter):
+                labels, moved = self._reassign(dense, weight, centres, known, labels)
+                for h in range(self.n_clusters):
+                    if weight[labels == h].sum() > 0:
+                        centres[h] = np.average(dense[labels == h], axis=0, weights=weight[labels == h])
+                if step(self.history_[-1]) or not moved:
+                    break
+        self.labels_, _ = self._reassign(dense, weight, centres, known, labels)
+        self.cluster_centers_ = centres.astype(X.dtype)
+        self._n_features_out = self.n_clusters
+        self.n_iter_ = len(self.history_) - 1
+        self.objective_ = self.history_[-1]
+        self.converged_ = True
+        return self
+
+    def _start(self, X, weight):
+        if self.warm_start and hasattr(self, "cluster_centers_"):
+            return self.cluster_centers_.astype(np.float64)
+        if not isinstance(self.init, str):
+            return self.init.astype(np.float64)
+        return self._spread(X[weight > 0].astype(np.float64), np.average(X, axis=0, weights=weight))
+
+    def _reassign(self, X, weight, centres, known, labels):
+        """Better labels, or the old ones where the greedy assignment finds none; and whether they changed."""
+        costs = weight[:, None] * self._squares(X, centres)
+        found, rows = self._assign(costs, known), np.arange(len(X))
+        if labels is not None and costs[rows, labels].sum() <= costs[rows, found].sum():
+            found = labels
+        self.history_.append(float(costs[rows, found].sum()))
+        return found, labels is None or bool((found != labels).any())
+
+    def _read(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **READ)
+        return X.toarray() if sparse.issparse(X) else X
+
+    def transform(self, X):
+        X = self._read(X)
+        return np.sqrt(self._squares(X, self.cluster_centers_)).astype(X.dtype)
+
+    def predict(self, X):
+        return self._squares(self._read(X), self.cluster_centers_).argmin(axis=1)
+
+    def score(self, X, y=None, *, sample_weight=None):
+        nearest = self._squares(self._read(X), self.cluster_centers_).min(axis=1)
+        weight = check_sample_weight(sample_weight, X)
+        return -float(nearest.sum() if weight is None else weight @ nearest)
 
 
 class ReadsY(ToyHard):
@@ -114,6 +241,10 @@ class BreaksHardPairs(ToySoft):
         return costs.argmin(axis=1)
 
 
+class BreaksLabels(BreaksHardPairs):
+    constraint_kinds = frozenset({"label"})
+
+
 class KeepsUnit(ToyHard):
     """Has a threshold in the unit of the data."""
 
@@ -142,3 +273,131 @@ class KeepsOldRows(ToyHard):
         if constraints is not None and hasattr(constraints, "n_items") and len(X) < 36:
             constraints = Constraints(n_items=len(X))
         return super().fit(X, constraints=constraints)
+
+
+class Float64Centres(ToyFull):
+    def fit(self, X, y=None, **kwargs):
+        super().fit(X, y, **kwargs)
+        self.cluster_centers_ = self.cluster_centers_.astype(np.float64)
+        return self
+
+
+class SparseDiffers(ToyFull):
+    def fit(self, X, y=None, **kwargs):
+        super().fit(X, y, **kwargs)
+        if sparse.issparse(X):
+            self.labels_ = self.labels_[::-1].copy()
+        return self
+
+
+class TakesAnyWeight(ToyFull):
+    def fit(self, X, y=None, *, constraints=None, sample_weight=None):
+        return super().fit(X, y, constraints=constraints)
+
+
+class WeightHasUnit(ToyFull):
+    """Counts the weights of others on top of its own."""
+
+    def fit(self, X, y=None, *, constraints=None, sample_weight=None):
+        weight = None if sample_weight is None else np.asarray(sample_weight) + 1.0
+        return super().fit(X, y, constraints=constraints, sample_weight=weight)
+
+
+class WeightOfOneDiffers(ToyFull):
+    def fit(self, X, y=None, *, constraints=None, sample_weight=None):
+        super().fit(X, y, constraints=constraints, sample_weight=sample_weight)
+        if sample_weight is not None:
+            self.labels_ = (self.labels_ + 1) % self.n_clusters
+        return self
+
+
+class CountsThreads(ToyFull):
+    """Its last label depends on the number of threads."""
+
+    def fit(self, X, y=None, **kwargs):
+        super().fit(X, y, **kwargs)
+        threads = max(library["num_threads"] for library in threadpool_info())
+        self.labels_[-1] = threads % self.n_clusters
+        return self
+
+
+class RisingHistory(ToyFull):
+    def fit(self, X, y=None, **kwargs):
+        super().fit(X, y, **kwargs)
+        self.history_ = [0.9 * self.objective_, self.objective_]
+        return self
+
+
+class OtherObjective(ToyFull):
+    def fit(self, X, y=None, **kwargs):
+        super().fit(X, y, **kwargs)
+        self.objective_ *= 2
+        return self
+
+
+class LosesConstraintsInPipelines(ToyFull):
+    def fit(self, X, y=None, *, constraints=None, sample_weight=None):
+        in_pipeline = any(frame.function == "fit_predict" for frame in inspect.stack()[1:])
+        if in_pipeline and sklearn.get_config()["enable_metadata_routing"]:
+            constraints = None
+        return super().fit(X, y, constraints=constraints, sample_weight=sample_weight)
+
+
+class FitPredictDiffers(ToyFull):
+    def fit_predict(self, X, y=None, **kwargs):
+        return super().fit_predict(X, y, **kwargs)[::-1]
+
+
+class PredictsAnew(ToyFull):
+    def predict(self, X):
+        return (super().predict(X) + 1) % self.n_clusters
+
+
+class StopsBeforeTheLastAssignment(ToyFull):
+    def fit(self, X, y=None, **kwargs):
+        super().fit(X, y, **kwargs)
+        if self.max_iter == 1:
+            self.labels_ = np.zeros(len(self.labels_), dtype=int)
+        return self
+
+
+class TransformsToOneColumn(ToyFull):
+    def transform(self, X):
+        return super().transform(X)[:, :1]
+
+
+class MisnamesOutput(ToyFull):
+    def get_feature_names_out(self, input_features=None):
+        return np.array(["same"] * self.n_clusters, dtype=object)
+
+
+class FitTransformDiffers(ToyFull):
+    def fit_transform(self, X, y=None, **kwargs):
+        return 2 * super().fit_transform(X, y, **kwargs)
+
+
+class StartsCold(ToyFull):
+    """Numbers the clusters by the seed, warm start or not."""
+
+    def fit(self, X, y=None, **kwargs):
+        super().fit(X, y, **kwargs)
+        self.labels_ = np.random.default_rng(self.random_state).permutation(self.n_clusters)[self.labels_]
+        return self
+
+
+class ScoresWithoutWeights(ToyFull):
+    def score(self, X, y=None):
+        return super().score(X)
+
+
+class RaisesForContradictions(ToyGuided):
+    """Says that it obeys nothing, yet insists."""
+
+    def fit(self, X, y=None, *, constraints=None):
+        if isinstance(constraints, Constraints):
+            self._insist(constraints)
+        return super().fit(X, constraints=constraints)
+
+    def _insist(self, known):
+        if known.check(self.n_clusters).certificate is not None:
+            raise InfeasibleConstraintsError("no")

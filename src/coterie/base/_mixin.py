@@ -20,8 +20,8 @@ The decorator checks the parameters first, runs callbacks, and afterwards counts
 from __future__ import annotations
 
 import functools
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, ClassVar, Literal, TypeVar
 
 from sklearn.base import ClusterMixin
@@ -29,6 +29,7 @@ from sklearn.utils.validation import validate_data
 
 from coterie.base._parameters import Rule, check_parameters
 from coterie.base._progress import CallbackSupportMixin, with_callbacks
+from coterie.base._warn import warn_user
 from coterie.constraints import ALL_KINDS, Constraints, Violations, as_constraints
 from coterie.exceptions import (
     InfeasibleConstraintsError,
@@ -74,18 +75,23 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         A rule for each parameter of the constructor.
     constraint_kinds : frozenset of str
         The kinds of constraint that the method honours; it refuses the others by name.
-    obeys : {"all", "hard"}
-        Whether every statement holds in the outcome (a hard method), or the hard ones only (a soft one).
+    obeys : {"all", "hard", "none"}
+        Whether every statement holds in the outcome (a hard method), the hard ones only (a soft one), or
+        none: the statements guide the start only. They may then contradict each other, and what the outcome
+        breaks is reported with a warning, hard or not.
     scale_invariant : bool
         Whether the labels stay the same under x -> a x + b; if not, the docstring says why.
+    monotone : bool
+        Whether `history_` never rises; if not, the docstring says why.
     works_on_pairs : bool
         Whether the method holds all pairs of items, so that large data are out of its reach.
     """
 
     parameter_rules: ClassVar[Mapping[str, Rule]] = {}
     constraint_kinds: ClassVar[frozenset[str]] = ALL_KINDS
-    obeys: ClassVar[Literal["all", "hard"]] = "hard"
+    obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     scale_invariant: ClassVar[bool] = True
+    monotone: ClassVar[bool] = True
     works_on_pairs: ClassVar[bool] = False
 
     # every class asks for `constraints` in `fit`, so that pipelines and searches pass them on
@@ -118,6 +124,8 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         return X, known
 
     def _require_feasible(self, known: Constraints, n_clusters: int) -> None:
+        if self.obeys == "none":
+            return
         obeyed = known if self.obeys == "all" else known.only_hard()
         answer = obeyed.check(n_clusters, nonempty=True)
         if answer.certificate is not None:
@@ -126,14 +134,29 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
 
     def _report(self, broken: Violations) -> None:
         """Warn once of what was outvoted; a broken promise is an error of ours, and says so."""
-        if broken.n_broken and (self.obeys == "all" or broken.n_hard):
+        promised = {"all": broken.n_broken, "hard": broken.n_hard, "none": 0}[self.obeys]
+        if promised:
             raise RuntimeError(
                 f"{type(self).__name__} broke constraints that it promises to obey; please report this. "
                 f"{broken}"
             )
         if broken.n_broken:
-            warnings.warn(
-                f"{broken.n_broken} of {broken.n_stated} constraints were outvoted; see violations_.",
+            some = ", ".join(islice(_broken_statements(broken), 3))
+            warn_user(
+                f"{broken.n_broken:,} of {broken.n_stated:,} constraints were outvoted, e.g. {some}; "
+                "see violations_.",
                 ViolatedConstraintsWarning,
-                stacklevel=3,
             )
+
+
+def _broken_statements(broken: Violations) -> Iterator[str]:
+    """Name what is broken in the user's ids: a pair by its ends, a group by its name and an item."""
+
+    def name(item: int) -> str:
+        return str(item if broken.ids is None else broken.ids.values[item])
+
+    for kind, table in (("must-link", broken.must_link), ("cannot-link", broken.cannot_link)):
+        for i, j in table.ij[:3].tolist():
+            yield f"{kind} {name(i)}-{name(j)}"
+    for group in broken.groups[:3]:
+        yield f"{group.kind} {group.name} (see {name(group.items[0])})"

@@ -1,14 +1,27 @@
 """Progress of a fit: scikit-learn's callbacks where it has them (1.9 and later), and `verbose`.
 
-An estimator opens `progress(self, X, max_steps)` around its loop and calls the result once a step. The call
-is nearly free when nobody listens, and answers True when a callback asks to stop.
+An estimator opens `progress` around its starts and each start around its loop, and calls `step` after every
+iteration:
+
+    with progress(self, X, n_starts=n, max_steps=self.max_iter) as starts:
+        for seed in seeds:
+            with starts() as step:
+                for _ in range(self.max_iter):
+                    ...
+                    if step(objective) or converged:
+                        break
+            if starts.stopped:
+                break
+
+A task begins before its work and ends after it. An error leaves the open tasks open, as in scikit-learn; the
+callbacks' `teardown` is called all the same. It is all nearly free when nobody listens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -22,32 +35,97 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-__all__ = ["CallbackSupportMixin", "progress", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Starts", "Step", "progress", "with_callbacks"]
+
+
+class Step(Protocol):
+    """Ends an iteration; True when a callback asks to stop."""
+
+    def __call__(self, objective: float | None = None) -> bool: ...
 
 
 @contextmanager
 def progress(
-    estimator: Any, X: Any, max_steps: int, name: str = "iteration"
-) -> Iterator[Callable[..., bool]]:
-    """Give a function to call after each step, at most `max_steps` times; it answers whether to stop."""
-    context = None
-    if getattr(estimator, "_skl_callbacks", None):
-        context = estimator._init_callback_context(max_subtasks=max_steps)
-        context.call_on_fit_task_begin(estimator=estimator, X=X)
-    done = 0
+    estimator: Any, X: Any, *, n_starts: int = 1, max_steps: int, name: str = "iteration"
+) -> Iterator[Starts]:
+    """Report the progress of a fit of at most `n_starts` starts, each of at most `max_steps` steps.
 
-    def step(objective: float | None = None) -> bool:
-        nonlocal done
-        done += 1
-        if getattr(estimator, "verbose", 0):
-            value = "" if objective is None else f", objective {objective:.6g}"
-            print(f"{type(estimator).__name__}: {name} {done}{value}", flush=True)
-        if context is None or done > max_steps:
+    Callbacks see one level of tasks below the fit if there is one start, else two: starts, and their steps.
+    """
+    starts = Starts(estimator, X, n_starts, max_steps, name)
+    yield starts
+    starts._end_all()
+
+
+class Starts:
+    """The starts of one fit; a call opens the next.
+
+    Attributes
+    ----------
+    stopped : bool
+        Whether a callback asks for no further start. The end of a task may stop the level on which the task
+        stands, by the rule of scikit-learn: a step that stops cuts its start short, and other starts go on.
+    """
+
+    def __init__(self, estimator: Any, X: Any, n_starts: int, max_steps: int, name: str) -> None:
+        self.stopped = False
+        self._estimator, self._X = estimator, X
+        self._n_starts, self._max_steps, self._name = n_starts, max_steps, name
+        self._n_begun = 0
+        self._open: list[Any] = []  # tasks begun and not ended, the fit's own first; empty if nobody listens
+        if getattr(estimator, "_skl_callbacks", None):
+            root = estimator._init_callback_context(max_subtasks=n_starts if n_starts > 1 else max_steps)
+            root.call_on_fit_task_begin(estimator=estimator, X=X)
+            self._open.append(root)
+
+    @contextmanager
+    def __call__(self) -> Iterator[Step]:
+        """Open a start; what it gives is to be called after every step."""
+        if self._n_begun == self._n_starts:
+            raise RuntimeError(f"progress was told of {self._n_starts} starts; this is one more.")
+        self._n_begun += 1
+        self._end_all(but=1)  # of a start that failed, if the estimator lives with that
+        if self._n_starts > 1:
+            self._begin("start", self._max_steps)
+        self._begin(self._name)
+        depth, done = len(self._open), 0
+
+        def step(objective: float | None = None) -> bool:
+            nonlocal done
+            done += 1
+            if getattr(self._estimator, "verbose", 0):
+                self._print(done, objective)
+            if len(self._open) < depth:  # all the steps that were announced have ended
+                return False
+            stop = self._end()
+            if self._n_starts == 1:
+                self.stopped = stop
+            if not stop and done < self._max_steps:
+                self._begin(self._name)
+            return stop
+
+        yield step
+        if len(self._open) == depth:
+            self._end()
+        if self._n_starts > 1:
+            self.stopped = self._end()
+
+    def _begin(self, name: str, max_subtasks: int = 0) -> None:
+        if self._open:
+            task = self._open[-1].subcontext(task_name=name, max_subtasks=max_subtasks)
+            task.call_on_fit_task_begin(estimator=self._estimator, X=self._X)
+            self._open.append(task)
+
+    def _end(self) -> bool:
+        if not self._open:
             return False
-        task = context.subcontext(task_name=name)
-        task.call_on_fit_task_begin(estimator=estimator, X=X)
-        return bool(task.call_on_fit_task_end(estimator=estimator, X=X))
+        return bool(self._open.pop().call_on_fit_task_end(estimator=self._estimator, X=self._X))
 
-    yield step
-    if context is not None:
-        context.call_on_fit_task_end(estimator=estimator, X=X)
+    def _end_all(self, but: int = 0) -> None:
+        while len(self._open) > but:
+            self._end()
+
+    def _print(self, done: int, objective: float | None) -> None:
+        start = f"start {self._n_begun}, " if self._n_starts > 1 else ""
+        value = "" if objective is None else f", objective {objective:.6g}"
+        print(f"{type(self._estimator).__name__}: {start}{self._name} {done}{value}", flush=True)
