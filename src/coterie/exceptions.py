@@ -6,6 +6,7 @@ from typing import Any
 
 __all__ = [
     "CoterieWarning",
+    "DeadEndError",
     "InfeasibleConstraintsError",
     "UncachedKernelWarning",
     "UndecidedError",
@@ -29,6 +30,10 @@ class InfeasibleConstraintsError(ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self), self.certificate)
+
+
+class DeadEndError(RuntimeError):
+    """A greedy assignment left an item without a cluster; another order or method may find one."""
 
 
 class UndecidedError(RuntimeError):

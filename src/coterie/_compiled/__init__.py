@@ -39,6 +39,7 @@ class Kernel(Generic[P, R]):
     def __init__(self, function: Callable[P, R]) -> None:
         self.interpreted = function
         self._compiled: Callable[P, R] | None = None
+        self._steps = 0  # taken by the interpreted form so far
         functools.update_wrapper(self, function)
         _registry.append(self)
 
@@ -52,8 +53,9 @@ class Kernel(Generic[P, R]):
         return self._compiled
 
     def for_work(self, steps: int) -> Callable[P, R]:
-        """Return the form that answers soonest when the loop takes about `steps` steps."""
-        if self._compiled is None and steps < _INTERPRET_BELOW:
+        """Return the form that answers soonest when the loop takes about `steps` steps more."""
+        self._steps += steps
+        if self._compiled is None and self._steps < _INTERPRET_BELOW:
             return self.interpreted
         return self.compiled
 

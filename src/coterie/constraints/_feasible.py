@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -98,8 +98,7 @@ def check(c: Constraints, n_clusters: int, *, nonempty: bool, budget: int) -> Fe
     if conflict is not None:
         return no(conflict, "too many items are all apart")
 
-    apart = apart_graph(graph)
-    order, inside = peel(apart, k)
+    apart, order, inside = peeled(c, k)
     colour = np.full(apart.n_nodes, -1, dtype=np.int64)
     reason = "a greedy order works" if apart.n_nodes else "nothing is kept apart"
     if inside.any():
@@ -110,6 +109,16 @@ def check(c: Constraints, n_clusters: int, *, nonempty: bool, budget: int) -> Fe
     if not colour_in_order(apart, k, order[::-1].copy(), colour):
         raise AssertionError("a peeled part found no cluster")
     return Feasibility("feasible", n_clusters, _witness(graph, apart, colour, k, nonempty), None, reason)
+
+
+def peeled(c: Constraints, k: int) -> tuple[ApartGraph, IntArray, BoolArray]:
+    """What is apart, the nodes that peeling deletes, in order, and which it leaves; the last k is kept."""
+    last: Any = c.__dict__.get("_last_peel")  # a fit asks again, for the order
+    if last is None or last[0] != k:
+        apart = apart_graph(c.contracted)
+        last = k, (apart, *peel(apart, k))
+        c.__dict__["_last_peel"] = last
+    return last[1]
 
 
 def first_contradiction(c: Constraints) -> Conflict:

@@ -26,6 +26,8 @@ GROUP_KINDS: tuple[GroupKind, ...] = ("label", "distinct", "across")
 ALL_KINDS = frozenset({MUST_LINK, CANNOT_LINK, *GROUP_KINDS})
 
 SOURCE_SEPARATOR = "; "
+# Certainty counts as this confidence where a strength is needed: its log-odds would be infinite.
+_MOST_CONFIDENT = 1 - 1e-6
 
 
 def frozen(array: Any, dtype: Any = None) -> NDArray[Any]:
@@ -80,6 +82,17 @@ class Pairs:
     def active(self) -> BoolArray:
         """Which pairs have an effect: all but the soft ones of weight 0."""
         return self.hard | (self.weight > 0)
+
+    @property
+    def strength(self) -> FloatArray:
+        """What breaking a pair costs in a method without probabilities.
+
+        Its weight, times the log-odds of its confidence where one is stated: a confidence of 0.73 leaves the
+        weight as it is, one of 0.5 would leave nothing.
+        """
+        sure = np.minimum(self.confidence, _MOST_CONFIDENT)
+        odds = np.log(sure) - np.log1p(-sure)
+        return frozen(self.weight * np.where(np.isnan(odds), 1.0, odds))
 
     def take(self, rows: Any) -> Pairs:
         """The given rows, which must keep the canonical order."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coterie.constraints._frames import build_frame
 from coterie.constraints._inputs import Ids, item_name
@@ -184,7 +185,7 @@ def find_violations(c: Constraints, labels: Any) -> Violations:
     return Violations(must.take(split), cannot.take(joined), tuple(broken), n_stated, c._ids)
 
 
-def check_labels(labels: Any, n_items: int) -> IntArray:
+def check_labels(labels: Any, n_items: int) -> NDArray[Any]:
     """One whole number an item."""
     array = np.asarray(labels)
     if array.shape != (n_items,):
@@ -197,7 +198,7 @@ def check_labels(labels: Any, n_items: int) -> IntArray:
                 f"labels[{odd[0]}] is {values[odd[0]]!r}; labels are whole numbers, one per item "
                 "(-1: in no cluster)."
             )
-    return array.astype(np.int64)
+    return array if array.dtype.kind == "i" else array.astype(np.int64)
 
 
 def _is_label(value: float) -> bool:

@@ -1,0 +1,165 @@
+"""What it costs to stand for an item by a centre: squared Euclidean and cosine.
+
+A distortion is one class. Given centres it is, up to a part that depends on the item alone, a linear score
+`x . slopes[h] + intercepts[h]`, so that one matrix product finds the nearest centre; and it turns the
+weighted sum of a cluster into the best centre. The objective follows from the sums: no pass over the data.
+
+Precision: slopes are taken about a typical row. The rounding error of a score is then that of x itself
+times the distance of the centre to there, so that an offset of the features does no more harm to the labels
+than it did to the data (in float32 too), and a far centre harms itself alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.metrics.pairwise import cosine_distances, euclidean_distances
+
+from coterie.assign._points import NOTHING, Floats, Index, Labels, Points, as_points
+
+
+class SquaredEuclidean:
+    """`|x - c|^2`; the best centre is the mean.
+
+    Attributes
+    ----------
+    factor, mass : array of shape (n,) or (0,)
+        What a row is multiplied by in the sums, and what it weighs; empty means 1.
+    spread : float
+        The distortion with one centre for all items.
+    total : float
+        The sum of the masses.
+    """
+
+    name: ClassVar[str] = "sqeuclidean"
+    # the objectives of the soft methods count half the squared distance
+    share: ClassVar[float] = 0.5
+
+    def __init__(self, X: Any, sample_weight: Floats | None = None) -> None:
+        self.points: Points = as_points(X)
+        self.mass = self.factor = NOTHING if sample_weight is None else sample_weight
+        self.total = float(self.mass.sum()) if len(self.mass) else float(self.points.n)
+        self.middle, self.spread = self.points.spread(self.mass)
+        self.typical = self.points.typical()
+
+    @property
+    def tolerance_unit(self) -> float:
+        """Mean variance of the features: the unit of `tol`."""
+        return self.spread / (self.total * self.points.d)
+
+    def linear(self, centres: Floats) -> tuple[Floats, Floats]:
+        """Slopes and intercepts of the scores of the centres."""
+        away = centres - self.typical
+        return -2.0 * away, np.einsum("hj,hj->h", away, away) + 2.0 * (away @ self.typical)
+
+    def centres(self, sums: Floats, masses: Floats, before: Floats) -> Floats:
+        """The best centres; a cluster without mass keeps the one it had."""
+        held = masses > 0
+        found = before.copy()
+        found[held] = sums[held] / masses[held, None]
+        return found
+
+    def value(self, sums: Floats, masses: Floats, centres: Floats) -> float:
+        """The distortion of all items, from the sums by cluster."""
+        shifted = sums - masses[:, None] * self.middle
+        away = centres - self.middle
+        around = masses @ np.einsum("hj,hj->h", away, away) - 2.0 * np.einsum("hj,hj->", shifted, away)
+        return max(self.spread + float(around), 0.0)
+
+    def to_own(self, labels: Labels, centres: Floats) -> Floats:
+        """Weighted distortion of each item, by its definition."""
+        gaps = self.points.to_own(labels, centres)
+        return gaps * self.mass if len(self.mass) else gaps
+
+    def block(self, start: int, stop: int, centres: Floats) -> Floats:
+        """Costs of rows `start` to `stop` with each centre, without their weight."""
+        return self.points.squared_distances(start, stop, centres, self.middle)
+
+    def rows(self, items: Index) -> Floats:
+        """Some rows as they enter the sums, without their weight."""
+        return self.points.rows(items)
+
+    def as_centres(self, given: Floats) -> Floats:
+        """Centres as the user gave them."""
+        return given
+
+    @staticmethod
+    def distances(X: Any, centres: Any) -> Any:
+        """Distance of each row to each centre, not squared."""
+        return euclidean_distances(X, centres)
+
+
+class Cosine:
+    """`1 - cos(x, c)`; the best centre is the mean of the unit vectors, of unit length itself.
+
+    A row of zeros has distance 1 to every centre. Attributes as in `SquaredEuclidean`.
+    """
+
+    name: ClassVar[str] = "cosine"
+    share: ClassVar[float] = 1.0
+
+    def __init__(self, X: Any, sample_weight: Floats | None = None) -> None:
+        self.points: Points = as_points(X)
+        lengths = np.sqrt(self.points.squared_norms())
+        self.scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        self.mass = NOTHING if sample_weight is None else sample_weight
+        self.factor = self.scale if sample_weight is None else self.scale * sample_weight
+        self.total = float(self.mass.sum()) if len(self.mass) else float(self.points.n)
+        everything = np.arange(self.points.n)
+        whole = self.points.add_up(everything, np.zeros_like(everything), 1, self.factor)
+        summed = np.asarray(whole.todense() if hasattr(whole, "todense") else whole).ravel()
+        # half the squared distances of the unit vectors to their mean
+        self.spread = max(0.5 * (self.total - float(summed @ summed) / self.total), 0.0)
+
+    @property
+    def tolerance_unit(self) -> float:
+        """Mean variance of the features of the unit vectors: the unit of `tol`."""
+        return 2.0 * self.spread / (self.total * self.points.d)
+
+    def linear(self, centres: Floats) -> tuple[Floats, Floats]:
+        """Slopes and intercepts; a row's length does not matter to which score is least."""
+        return -centres, np.zeros(len(centres))
+
+    def centres(self, sums: Floats, masses: Floats, before: Floats) -> Floats:
+        """Unit vectors along the sums; a cluster without direction keeps the one it had."""
+        lengths = np.linalg.norm(sums, axis=1)
+        held = (masses > 0) & (lengths > 0)
+        found = before.copy()
+        found[held] = sums[held] / lengths[held, None]
+        return found
+
+    def value(self, sums: Floats, masses: Floats, centres: Floats) -> float:
+        """The distortion of all items, from the sums by cluster."""
+        return max(float(masses.sum()) - float(np.einsum("hj,hj->", sums, centres)), 0.0)
+
+    def to_own(self, labels: Labels, centres: Floats) -> Floats:
+        """Weighted distortion of each item, by its definition."""
+        cosines = self.points.dot_own(labels, centres) * self.scale
+        return (1.0 - cosines) * (self.mass if len(self.mass) else 1.0)
+
+    def block(self, start: int, stop: int, centres: Floats) -> Floats:
+        """Costs of rows `start` to `stop` with each centre, without their weight."""
+        return 1.0 - self.scale[start:stop, None] * np.asarray(self.points.X[start:stop] @ centres.T)
+
+    def rows(self, items: Index) -> Floats:
+        """Some rows at unit length."""
+        return self.points.rows(items) * self.scale[items, None]
+
+    def as_centres(self, given: Floats) -> Floats:
+        """Centres at unit length."""
+        lengths = np.linalg.norm(given, axis=1, keepdims=True)
+        if not (lengths > 0).all():
+            raise ValueError(
+                f"centre {int(np.argmin(lengths))} is all zeros: it has no direction, so no cosine."
+            )
+        return given / lengths
+
+    @staticmethod
+    def distances(X: Any, centres: Any) -> Any:
+        """Cosine distance of each row to each centre."""
+        return cosine_distances(X, centres)
+
+
+Distortion = SquaredEuclidean | Cosine
+DISTORTIONS: dict[str, type[Any]] = {kind.name: kind for kind in (SquaredEuclidean, Cosine)}

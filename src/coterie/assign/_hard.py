@@ -1,0 +1,508 @@
+"""Labels under prohibitions: greedy in a good order, then moves, ejections and Kempe chains.
+
+Greedy takes the units in an order in which those of low degree come last (the reverse of peeling), each to
+the cheapest cluster that its neighbours leave free. From any legal labelling the search goes on by steps
+that keep it legal and strictly lower the cost: a unit moves to a free cluster; a unit takes a cluster and
+those that it pushes out go to the cheapest one free for each; or two clusters change places on a connected
+part of what they hold (a Kempe chain); units that are all apart are matched to clusters anew. Cost of a
+round: units x k plus edges and entries, and k times that for the chains in the worst case. Costs must not
+be negative: improvements are measured against them, and 0 means that nothing is cheaper.
+
+Source: the book, chapter 1, table 1.1 (greedy); Kempe 1879 (chains); Kuhn 1955 (matching). Ejections are
+ours.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from coterie._compiled import kernel
+from coterie.assign._core import Core, Floats
+from coterie.assign._points import Labels
+from coterie.assign._soft import RELATIVE, count_rows
+
+# Units that one move may push out.
+_MAX_PUSHED = 12
+# Rounds of moves and chains; a handful is enough in practice, the rest guards against tiny gains for ever.
+_MAX_ROUNDS = 100
+_SLICE = 5_000_000
+
+# cost, acts, row_ptr, row_unit, counts, holder, labels
+Common = tuple[Any, Any, Any, Any, Any, Any, Any]
+
+
+@kernel
+def _place(u: int, h: int, acts: Any, counts: Any, holder: Any, labels: Any) -> None:
+    """Put unit u, which is nowhere, into cluster h."""
+    entry_ptr, entry_row, entry_mass = acts[3], acts[4], acts[7]
+    labels[u] = h
+    for e in range(entry_ptr[u], entry_ptr[u + 1]):
+        counts[entry_row[e], h] += entry_mass[e]
+        holder[entry_row[e], h] = u
+
+
+@kernel
+def _lift(u: int, acts: Any, counts: Any, labels: Any) -> None:
+    """Take unit u out of its cluster."""
+    entry_ptr, entry_row, entry_mass = acts[3], acts[4], acts[7]
+    for e in range(entry_ptr[u], entry_ptr[u + 1]):
+        counts[entry_row[e], labels[u]] -= entry_mass[e]
+    labels[u] = -1
+
+
+@kernel
+def _mark_taken(u: int, acts: Any, counts: Any, labels: Any, mark: Any, stamp: int) -> None:
+    """Stamp the clusters that unit u may not enter; its own is never meaningful."""
+    indptr, indices, _, entry_ptr, entry_row, entry_minus, entry_weight, _ = acts
+    for t in range(indptr[u], indptr[u + 1]):
+        if labels[indices[t]] >= 0:
+            mark[labels[indices[t]]] = stamp
+    for e in range(entry_ptr[u], entry_ptr[u + 1]):
+        if entry_weight[e] == 0.0:
+            continue
+        for h in range(mark.shape[0]):
+            met = counts[entry_row[e], h]
+            if entry_minus[e] >= 0:
+                met -= counts[entry_minus[e], h]
+            if met > 0:
+                mark[h] = stamp
+
+
+@kernel
+def _greedy(
+    cost: Any, acts: Any, counts: Any, holder: Any, labels: Any, order: Any, mark: Any, state: Any
+) -> int:
+    """Put the units of `order` where it is cheapest and free; returns one that finds no place, or -1."""
+    k = cost.shape[1]
+    for position in range(order.shape[0]):
+        u = order[position]
+        state[0] += 1
+        _mark_taken(u, acts, counts, labels, mark, state[0])
+        best = -1
+        for h in range(k):
+            if mark[h] != state[0] and (best < 0 or cost[u, h] < cost[u, best]):
+                best = h
+        if best < 0:
+            return u
+        _place(u, best, acts, counts, holder, labels)
+    return -1
+
+
+@kernel
+def _in_the_way(
+    u: int, h: int, acts: Any, row_ptr: Any, row_unit: Any, counts: Any, holder: Any, labels: Any, out: Any
+) -> int:
+    """Write the units of cluster h that forbid it to u; returns their number, or -1 if `out` is too short."""
+    indptr, indices, _, entry_ptr, entry_row, entry_minus, entry_weight, _ = acts
+    room = out.shape[0]
+    n = 0
+    for t in range(indptr[u], indptr[u + 1]):
+        if labels[indices[t]] == h:
+            if n == room:
+                return -1
+            out[n] = indices[t]
+            n += 1
+    for e in range(entry_ptr[u], entry_ptr[u + 1]):
+        if entry_weight[e] == 0.0:
+            continue
+        row, minus = entry_row[e], entry_minus[e]
+        met = counts[row, h]
+        if minus >= 0:
+            met -= counts[minus, h]
+        if met <= 0:
+            continue
+        if minus < 0:
+            v = holder[row, h]
+            known = False
+            for i in range(n):
+                known = known or out[i] == v
+            if not known:
+                if n == room:
+                    return -1
+                out[n] = v
+                n += 1
+            continue
+        if met > room - n:
+            return -1
+        for t in range(row_ptr[row], row_ptr[row + 1]):
+            v = row_unit[t]
+            if labels[v] != h:
+                continue
+            known = False
+            for i in range(n):
+                known = known or out[i] == v
+            if not known:
+                if n == room:
+                    return -1
+                out[n] = v
+                n += 1
+    return n
+
+
+@kernel
+def _push(
+    u: int,
+    h: int,
+    cost: Any,
+    acts: Any,
+    row_ptr: Any,
+    row_unit: Any,
+    counts: Any,
+    holder: Any,
+    labels: Any,
+    mark: Any,
+    state: Any,
+    pushed: Any,
+) -> bool:
+    """Put u into h and those in the way where it is cheapest, if that pays; otherwise change nothing."""
+    k = cost.shape[1]
+    a = labels[u]
+    n = _in_the_way(u, h, acts, row_ptr, row_unit, counts, holder, labels, pushed)
+    if n < 0:
+        return False
+    gain = cost[u, a] - cost[u, h]
+    compared = cost[u, a]
+    # before anything moves: each that is pushed out pays at least the least of what is left to it
+    bound = gain
+    for i in range(n):
+        v = pushed[i]
+        least = np.inf
+        for g in range(k):
+            if g != h and cost[v, g] < least:
+                least = cost[v, g]
+        bound += cost[v, h] - least
+        compared += cost[v, h]
+    if not bound > RELATIVE * compared:
+        return False
+    _lift(u, acts, counts, labels)
+    for i in range(n):
+        _lift(pushed[i], acts, counts, labels)
+    _place(u, h, acts, counts, holder, labels)
+    done = 0
+    while done < n:
+        v = pushed[done]
+        state[0] += 1
+        _mark_taken(v, acts, counts, labels, mark, state[0])
+        best = -1
+        for g in range(k):
+            if g != h and mark[g] != state[0] and (best < 0 or cost[v, g] < cost[v, best]):
+                best = g
+        if best < 0:
+            break
+        gain += cost[v, h] - cost[v, best]
+        _place(v, best, acts, counts, holder, labels)
+        done += 1
+    if done == n and gain > RELATIVE * compared:
+        return True
+    for i in range(done):
+        _lift(pushed[i], acts, counts, labels)
+    _lift(u, acts, counts, labels)
+    for i in range(n):
+        _place(pushed[i], h, acts, counts, holder, labels)
+    _place(u, a, acts, counts, holder, labels)
+    return False
+
+
+@kernel
+def _moves(
+    cost: Any,
+    acts: Any,
+    row_ptr: Any,
+    row_unit: Any,
+    counts: Any,
+    holder: Any,
+    labels: Any,
+    order: Any,
+    start: int,
+    stop: int,
+    mark: Any,
+    state: Any,
+    pushed: Any,
+) -> int:
+    """Move or push units of `order[start:stop]` where that lowers the cost; returns how often it did."""
+    k = cost.shape[1]
+    moves = 0
+    for position in range(start, stop):
+        u = order[position]
+        a = labels[u]
+        if cost[u, a] == 0.0:
+            continue
+        wishes = False
+        for h in range(k):
+            wishes = wishes or cost[u, h] < (1.0 - RELATIVE) * cost[u, a]
+        if not wishes:
+            continue
+        state[0] += 1
+        stamp = state[0]
+        _mark_taken(u, acts, counts, labels, mark, stamp)
+        best = a
+        for h in range(k):
+            if mark[h] != stamp and cost[u, h] < cost[u, best]:
+                best = h
+        if cost[u, best] < (1.0 - RELATIVE) * cost[u, a]:
+            _lift(u, acts, counts, labels)
+            _place(u, best, acts, counts, holder, labels)
+            moves += 1
+            a = best
+        # clusters that are cheaper still are taken
+        for h in range(k):
+            if cost[u, h] < (1.0 - RELATIVE) * cost[u, a] and _push(
+                u,
+                h,
+                cost,
+                acts,
+                row_ptr,
+                row_unit,
+                counts,
+                holder,
+                labels,
+                mark,
+                state,
+                pushed,
+            ):
+                moves += 1
+                a = h
+    return moves
+
+
+@kernel
+def _wishes(cost: Any, labels: Any, order: Any, first: Any, who: Any) -> int:
+    """Sort the wishes of units for cheaper clusters by pair of clusters.
+
+    With `who` empty, count them into `first[a * k + b + 1]` (a < b); else fill `who`, `first` being the
+    next free place of each pair.
+    """
+    k = cost.shape[1]
+    total = 0
+    for position in range(order.shape[0]):
+        u = order[position]
+        a = labels[u]
+        if cost[u, a] == 0.0:
+            continue
+        for h in range(k):
+            if cost[u, h] < (1.0 - RELATIVE) * cost[u, a]:
+                pair = min(a, h) * k + max(a, h)
+                total += 1
+                if who.shape[0] == 0:
+                    first[pair + 1] += 1
+                else:
+                    who[first[pair]] = u
+                    first[pair] += 1
+    return total
+
+
+@kernel
+def _chains(
+    cost: Any,
+    acts: Any,
+    row_ptr: Any,
+    row_unit: Any,
+    counts: Any,
+    holder: Any,
+    labels: Any,
+    first: Any,
+    who: Any,
+    start: int,
+    stop: int,
+    seen: Any,
+    row_seen: Any,
+    queue: Any,
+    state: Any,
+) -> int:
+    """Change clusters a and b on connected parts of what they hold, where that pays, pair by pair.
+
+    Pairs `start` to `stop`; `first` and `who` are the sorted wishes. A part is looked at once a pair, however
+    many of its units wish: it is the same from each of them.
+    """
+    indptr, indices, _, entry_ptr, entry_row, entry_minus, entry_weight, _ = acts
+    k = cost.shape[1]
+    flips = 0
+    for pair in range(start, stop):
+        if first[pair] == first[pair + 1]:
+            continue
+        a, b = pair // k, pair % k
+        state[0] += 1
+        stamp = state[0]
+        for wish in range(first[pair], first[pair + 1]):
+            u = who[wish]
+            if seen[u] == stamp or (labels[u] != a and labels[u] != b):
+                continue
+            if not cost[u, a + b - labels[u]] < (1.0 - RELATIVE) * cost[u, labels[u]]:
+                continue
+            state[1] += 1
+            queue[0] = u
+            seen[u] = stamp
+            tail = 1
+            head = 0
+            change = 0.0
+            compared = 0.0
+            while head < tail:
+                v = queue[head]
+                head += 1
+                other = a + b - labels[v]
+                change += cost[v, other] - cost[v, labels[v]]
+                compared += cost[v, labels[v]]
+                for t in range(indptr[v], indptr[v + 1]):
+                    w = indices[t]
+                    if labels[w] == other and seen[w] != stamp:
+                        seen[w] = stamp
+                        queue[tail] = w
+                        tail += 1
+                for e in range(entry_ptr[v], entry_ptr[v + 1]):
+                    if entry_weight[e] == 0.0:
+                        continue
+                    row, minus = entry_row[e], entry_minus[e]
+                    met = counts[row, other]
+                    if minus >= 0:
+                        met -= counts[minus, other]
+                    if met <= 0:
+                        continue
+                    if minus < 0:
+                        w = holder[row, other]
+                        if seen[w] != stamp:
+                            seen[w] = stamp
+                            queue[tail] = w
+                            tail += 1
+                        continue
+                    side = 0 if other == a else 1
+                    if row_seen[row, side] == state[1]:
+                        continue
+                    row_seen[row, side] = state[1]
+                    for t in range(row_ptr[row], row_ptr[row + 1]):
+                        w = row_unit[t]
+                        if labels[w] == other and seen[w] != stamp:
+                            seen[w] = stamp
+                            queue[tail] = w
+                            tail += 1
+            if change < -RELATIVE * compared:
+                flips += 1
+                for i in range(tail):
+                    v = queue[i]
+                    row_label = labels[v]
+                    _lift(v, acts, counts, labels)
+                    labels[v] = -2 - (a + b - row_label)
+                for i in range(tail):
+                    v = queue[i]
+                    _place(v, -2 - labels[v], acts, counts, holder, labels)
+    return flips
+
+
+@kernel
+def to_cheapest(cost: Any, units: Any, labels: Any) -> None:
+    """Label the units by the least of their costs."""
+    for t in range(units.shape[0]):
+        u = units[t]
+        best = 0
+        for h in range(1, cost.shape[1]):
+            if cost[u, h] < cost[u, best]:
+                best = h
+        labels[u] = best
+
+
+@kernel
+def _open_cells(units: Any, acts: Any, counts: Any, labels: Any, mark: Any, state: Any, out: Any) -> None:
+    """Lift the units, then write which clusters the others leave open to each."""
+    for i in range(units.shape[0]):
+        _lift(units[i], acts, counts, labels)
+    for i in range(units.shape[0]):
+        state[0] += 1
+        _mark_taken(units[i], acts, counts, labels, mark, state[0])
+        for h in range(mark.shape[0]):
+            out[i, h] = mark[h] != state[0]
+
+
+class HardSearch:
+    """A legal labelling of the core's units under construction and improvement."""
+
+    def __init__(self, core: Core, k: int) -> None:
+        self.core = core
+        self.k = k
+        self.mark = np.zeros(k, dtype=np.int64)
+        self.state = np.zeros(2, dtype=np.int64)
+        self.labels: Labels = np.full(core.n_units, -1, dtype=np.int32)
+        self._reset(self.labels)
+
+    def _reset(self, labels: Labels) -> None:
+        self.labels = labels
+        self.counts = count_rows(self.core, labels, self.k)
+        self.holder = np.full((self.core.n_rows, self.k), -1, dtype=np.int64)
+        owner = np.repeat(np.arange(self.core.n_units), np.diff(self.core.entry_ptr))
+        placed = labels[owner] >= 0
+        self.holder[self.core.entry_row[placed], labels[owner[placed]]] = owner[placed]
+
+    def greedy(self, cost: Floats, order: Any, given: Labels | None = None) -> int:
+        """Label the units of `order` one by one, on top of `given`; returns a unit without a place, or -1."""
+        start = np.full(self.core.n_units, -1, dtype=np.int32) if given is None else given.copy()
+        self._reset(start)
+        return int(
+            _greedy(cost, self.core.acts, self.counts, self.holder, self.labels, order, self.mark, self.state)
+        )
+
+    def start_from(self, labels: Labels) -> None:
+        """Take a legal labelling as it is."""
+        self._reset(labels.copy())
+
+    def improve(self, cost: Floats, order: Any) -> int:
+        """Lower the cost by legal steps until none is left; returns the number of steps."""
+        core, k = self.core, self.k
+        if not len(order) or k == 1:
+            return 0
+        common = cost, core.acts, core.row_ptr, core.row_unit, self.counts, self.holder, self.labels
+        pushed = np.empty(_MAX_PUSHED, dtype=np.int64)
+        seen = np.zeros(core.n_units, dtype=np.int64)
+        row_seen = np.zeros((core.n_rows, 2), dtype=np.int64)
+        queue = np.empty(core.n_units + 1, dtype=np.int64)
+        step = max(1, _SLICE // (1 + k + (len(core.indices) + k * len(core.entry_row)) // core.n_units))
+        total = 0
+        for _ in range(_MAX_ROUNDS):
+            steps = 0
+            for start in range(0, len(order), step):
+                stop = min(start + step, len(order))
+                steps += _moves(*common, order, start, stop, self.mark, self.state, pushed)
+            if not steps:
+                steps = self._chains(common, order, seen, row_seen, queue)
+            if not steps:
+                steps = sum(self._rematch(cost, units) for units in core.cliques)
+            total += steps
+            if not steps:
+                break
+        return total
+
+    def _rematch(self, cost: Floats, units: Any) -> bool:
+        """Units that are all apart exchange their clusters as is best for them together."""
+        before = self.labels[units]
+        here = np.arange(len(units))
+        if not (cost[units, before] > cost[units].min(axis=1)).any():
+            return False
+        cells = np.empty((len(units), self.k), dtype=np.bool_)
+        acts = self.core.acts
+        _open_cells(units, acts, self.counts, self.labels, self.mark, self.state, cells)
+        price = np.where(cells, cost[units], np.inf)
+        after = linear_sum_assignment(price)[1].astype(np.int32)
+        now, then = cost[units, before].sum(), price[here, after].sum()
+        better = bool(then < (1.0 - RELATIVE) * now)
+        for u, h in zip(units.tolist(), (after if better else before).tolist(), strict=True):
+            _place(u, h, acts, self.counts, self.holder, self.labels)
+        return better
+
+    def _chains(self, common: Common, order: Any, seen: Any, row_seen: Any, queue: Any) -> int:
+        k, cost = self.k, common[0]
+        first = np.zeros(k * k + 1, dtype=np.int64)
+        nobody = np.empty(0, dtype=np.int64)
+        n_wishes = _wishes(cost, self.labels, order, first, nobody)
+        if not n_wishes:
+            return 0
+        first = np.cumsum(first)
+        who = np.empty(n_wishes, dtype=np.int64)
+        _wishes(cost, self.labels, order, first[:-1].copy(), who)
+        # as many pairs at a time as a million wishes, so that control returns now and then
+        cuts = np.searchsorted(first, np.arange(0, n_wishes, 1_000_000))
+        bounds = np.unique(np.concatenate([cuts, [k * k]]))
+        bounds[0] = 0
+        flips = 0
+        for start, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            flips += _chains(*common, first, who, start, stop, seen, row_seen, queue, self.state)
+        return flips

@@ -1,0 +1,423 @@
+"""The data as rows that are scored, added up and measured in blocks; dense and CSR.
+
+All that a prototype method asks of its data: which of k linear scores is least in each row (one matrix
+product and one compiled pass a block), sums of rows by group, squared distances. No n x k and no copy of X
+is made. A pass costs n k d multiply-adds and reads X once; the sums by cluster are brought up to date from
+the rows whose cluster changed, which are few after the first passes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from coterie._compiled import kernel
+from coterie.assign._threads import chunk_rows, over_chunks
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
+Index = NDArray[np.int64]
+
+# Numbers in a block of scores: it stays in the second-level cache with the rows it came from.
+_BLOCK = 1 << 15
+# Rows that say where the middle of the data is.
+_SAMPLE = 1000
+NOTHING = np.empty(0)
+NOBODY = np.empty(0, dtype=np.uint8)
+
+
+class Change:
+    """What a pass changed: the number of rows, and sums, masses and counts of the clusters."""
+
+    def __init__(self, k: int, d: int) -> None:
+        self.n_rows = 0
+        self.arrays: tuple[Any, Any, Any] = np.zeros((k, d)), np.zeros(k), np.zeros(k, dtype=np.int64)
+
+
+class Points(Protocol):
+    """What the loop asks of its data; `DensePoints` and `SparsePoints` answer."""
+
+    X: Any
+    n: int
+    d: int
+
+    def nearest(
+        self, slopes: Floats, intercepts: Floats, labels: Labels, skip: Any, factor: Floats, mass: Floats
+    ) -> Change:
+        """Give each row h with the least `x . slopes[h] + intercepts[h]`, `labels` in place (-1: none yet).
+
+        Rows with `skip` set are left alone. Returns what changed.
+        """
+
+    def scores(self, items: Index | None, slopes: Floats, intercepts: Floats) -> Floats:
+        """Scores of some rows, or of all, in float64."""
+
+    def squared_distances(self, start: int, stop: int, centres: Floats, about: Floats) -> Floats:
+        """Squared distances of rows `start` to `stop`; `about` is a point in the middle of the data."""
+
+    def add_up(self, items: Index, group: Index, n_groups: int, factor: Floats) -> Any:
+        """Sums of `factor x` by group: an array, or CSR where X is."""
+
+    def to_own(self, labels: Labels, centres: Floats) -> Floats:
+        """Squared distance of each row to its centre, from differences."""
+
+    def dot_own(self, labels: Labels, centres: Floats) -> Floats:
+        """Inner product of each row with its centre."""
+
+    def typical(self) -> Floats:
+        """A point in the middle of most rows, whatever a few others do."""
+
+    def rows(self, items: Index) -> Floats:
+        """Some rows as a dense float64 array."""
+
+    def squared_norms(self) -> Floats:
+        """Squared length of each row."""
+
+    def spread(self, mass: Floats) -> tuple[Floats, float]:
+        """Weighted mean, and the weighted sum of squared distances to it."""
+
+
+@kernel
+def _choose(
+    X: Any,
+    score: Any,
+    intercepts: Any,
+    start: int,
+    skip: Any,
+    factor: Any,
+    mass: Any,
+    labels: Any,
+    sums: Any,
+    masses: Any,
+    counts: Any,
+) -> int:
+    """Write the least score of each row to `labels` and what that changes; returns the number of changes.
+
+    `counts` are of the rows that weigh anything.
+
+    `score` is a block of rows that begins at row `start` of X. `skip`, `factor` and `mass` may be empty.
+    """
+    n, k = score.shape
+    d = X.shape[1]
+    changed = 0
+    for i in range(n):
+        row = start + i
+        if skip.shape[0] > 0 and skip[row]:
+            continue
+        best = 0
+        least = score[i, 0] + intercepts[0]
+        for h in range(1, k):
+            value = score[i, h] + intercepts[h]
+            better = value < least
+            least = value if better else least
+            best = h if better else best
+        old = labels[row]
+        if old == best:
+            continue
+        changed += 1
+        labels[row] = best
+        f = factor[row] if factor.shape[0] > 0 else 1.0
+        m = mass[row] if mass.shape[0] > 0 else 1.0
+        masses[best] += m
+        counts[best] += m > 0
+        for j in range(d):
+            sums[best, j] += f * X[row, j]
+        if old >= 0:
+            masses[old] -= m
+            counts[old] -= m > 0
+            for j in range(d):
+                sums[old, j] -= f * X[row, j]
+    return changed
+
+
+@kernel
+def _choose_sparse(
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    slopes: Any,
+    intercepts: Any,
+    start: int,
+    stop: int,
+    skip: Any,
+    factor: Any,
+    mass: Any,
+    labels: Any,
+    sums: Any,
+    masses: Any,
+    counts: Any,
+    score: Any,
+) -> int:
+    """As `_choose`, for rows of a CSR matrix; `slopes` is d x k, `score` is scratch of length k."""
+    k = intercepts.shape[0]
+    changed = 0
+    for row in range(start, stop):
+        if skip.shape[0] > 0 and skip[row]:
+            continue
+        for h in range(k):
+            score[h] = intercepts[h]
+        for t in range(indptr[row], indptr[row + 1]):
+            value = data[t]
+            j = indices[t]
+            for h in range(k):
+                score[h] += value * slopes[j, h]
+        best = 0
+        for h in range(1, k):
+            if score[h] < score[best]:
+                best = h
+        old = labels[row]
+        if old == best:
+            continue
+        changed += 1
+        labels[row] = best
+        f = factor[row] if factor.shape[0] > 0 else 1.0
+        m = mass[row] if mass.shape[0] > 0 else 1.0
+        masses[best] += m
+        counts[best] += m > 0
+        for t in range(indptr[row], indptr[row + 1]):
+            sums[best, indices[t]] += f * data[t]
+        if old >= 0:
+            masses[old] -= m
+            counts[old] -= m > 0
+            for t in range(indptr[row], indptr[row + 1]):
+                sums[old, indices[t]] -= f * data[t]
+    return changed
+
+
+@kernel
+def _add_up(X: Any, items: Any, group: Any, factor: Any, sums: Any) -> None:
+    """Add `factor x` of each item to the sum of its group; `factor` (one a row of X) may be empty."""
+    d = X.shape[1]
+    for t in range(items.shape[0]):
+        row = items[t]
+        f = factor[row] if factor.shape[0] > 0 else 1.0
+        for j in range(d):
+            sums[group[t], j] += f * X[row, j]
+
+
+@kernel
+def _to_own(X: Any, labels: Any, centres: Any, start: int, stop: int, out: Any) -> None:
+    """Squared distance of rows `start` to `stop` to the centre of their label, in float64."""
+    d = X.shape[1]
+    for row in range(start, stop):
+        total = 0.0
+        for j in range(d):
+            gap = X[row, j] - centres[labels[row], j]
+            total += gap * gap
+        out[row] = total
+
+
+@kernel
+def _dot_own(X: Any, labels: Any, centres: Any, start: int, stop: int, out: Any) -> None:
+    """Inner product of rows `start` to `stop` with the centre of their label, in float64."""
+    d = X.shape[1]
+    for row in range(start, stop):
+        total = 0.0
+        for j in range(d):
+            total += X[row, j] * centres[labels[row], j]
+        out[row] = total
+
+
+@kernel
+def _scatter(X: Any, centre: Any, mass: Any, start: int, stop: int, out: Any) -> None:
+    """Weighted squares of `x - centre`, added up feature by feature."""
+    d = X.shape[1]
+    for row in range(start, stop):
+        m = mass[row] if mass.shape[0] > 0 else 1.0
+        for j in range(d):
+            gap = X[row, j] - centre[j]
+            out[j] += m * (gap * gap)
+
+
+class DensePoints:
+    """Rows of a C-ordered float32 or float64 array."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+        self.n, self.d = X.shape
+
+    def nearest(
+        self, slopes: Floats, intercepts: Floats, labels: Labels, skip: Any, factor: Floats, mass: Floats
+    ) -> Change:
+        k = len(intercepts)
+        X = self.X
+        across = np.ascontiguousarray(slopes.T, dtype=X.dtype)
+        offsets = intercepts.astype(X.dtype)
+        block = max(1, _BLOCK // max(k, self.d))
+        choose = _choose.compiled
+
+        def job(start: int, stop: int) -> Change:
+            part = Change(k, self.d)
+            score = np.empty((min(block, stop - start), k), dtype=X.dtype)
+            for low in range(start, stop, block):
+                rows = score[: min(block, stop - low)]
+                np.matmul(X[low : low + len(rows)], across, out=rows)
+                part.n_rows += choose(X, rows, offsets, low, skip, factor, mass, labels, *part.arrays)
+            return part
+
+        return _added_up(over_chunks(job, self.n, chunk_rows(self.n, k * self.d, k * self.d)), k, self.d)
+
+    def scores(self, items: Index | None, slopes: Floats, intercepts: Floats) -> Floats:
+        rows = self.X if items is None else self.X[items]
+        return rows.astype(np.float64, copy=False) @ slopes.T + intercepts
+
+    def squared_distances(self, start: int, stop: int, centres: Floats, about: Floats) -> Floats:
+        rows, away = self.X[start:stop] - about, centres - about
+        lengths = np.einsum("ij,ij->i", rows, rows)
+        found = lengths[:, None] - 2.0 * (rows @ away.T) + np.einsum("hj,hj->h", away, away)
+        return np.maximum(found, 0.0)
+
+    def add_up(self, items: Index, group: Index, n_groups: int, factor: Floats) -> Floats:
+        sums = np.zeros((n_groups, self.d))
+        _add_up(self.X, items, group, factor, sums)
+        return sums
+
+    def to_own(self, labels: Labels, centres: Floats) -> Floats:
+        out = np.empty(self.n)
+        over_chunks(
+            lambda start, stop: _to_own(self.X, labels, centres, start, stop, out),
+            self.n,
+            chunk_rows(self.n, self.d, 0),
+        )
+        return out
+
+    def dot_own(self, labels: Labels, centres: Floats) -> Floats:
+        out = np.empty(self.n)
+        over_chunks(
+            lambda start, stop: _dot_own(self.X, labels, centres, start, stop, out),
+            self.n,
+            chunk_rows(self.n, self.d, 0),
+        )
+        return out
+
+    def typical(self) -> Floats:
+        return np.median(self.X[:: self.n // _SAMPLE + 1], axis=0).astype(np.float64)
+
+    def rows(self, items: Index) -> Floats:
+        return self.X[items].astype(np.float64)
+
+    def squared_norms(self) -> Floats:
+        return np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
+
+    def spread(self, mass: Floats) -> tuple[Floats, float]:
+        rows = chunk_rows(self.n, self.d, self.d)
+        total = mass.sum() if len(mass) else float(self.n)
+
+        def mean_of(start: int, stop: int) -> Floats:
+            part = self.X[start:stop]
+            if not len(mass):
+                return part.sum(axis=0, dtype=np.float64)
+            return mass[start:stop] @ part
+
+        mean = np.sum(over_chunks(mean_of, self.n, rows), axis=0) / total
+
+        def squares(start: int, stop: int) -> Floats:
+            out = np.zeros(self.d)
+            _scatter(self.X, mean, mass, start, stop, out)
+            return out
+
+        return mean, float(np.sum(over_chunks(squares, self.n, rows)))
+
+
+class SparsePoints:
+    """Rows of a CSR matrix; centres are dense, so k x d numbers must fit."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+        self.n, self.d = X.shape
+
+    def nearest(
+        self, slopes: Floats, intercepts: Floats, labels: Labels, skip: Any, factor: Floats, mass: Floats
+    ) -> Change:
+        k = len(intercepts)
+        X = self.X
+        across = np.ascontiguousarray(slopes.T)
+        choose = _choose_sparse.compiled
+
+        def job(start: int, stop: int) -> Change:
+            part = Change(k, self.d)
+            part.n_rows = choose(
+                X.data,
+                X.indices,
+                X.indptr,
+                across,
+                intercepts,
+                start,
+                stop,
+                skip,
+                factor,
+                mass,
+                labels,
+                *part.arrays,
+                np.empty(k),
+            )
+            return part
+
+        per_row = k * (X.nnz // max(self.n, 1) + 1)
+        return _added_up(over_chunks(job, self.n, chunk_rows(self.n, per_row, k * self.d)), k, self.d)
+
+    def scores(self, items: Index | None, slopes: Floats, intercepts: Floats) -> Floats:
+        rows = self.X if items is None else self.X[items]
+        return np.asarray(rows @ slopes.T) + intercepts
+
+    def squared_distances(self, start: int, stop: int, centres: Floats, about: Floats) -> Floats:
+        rows = self.X[start:stop].astype(np.float64)
+        lengths = np.asarray(rows.multiply(rows).sum(axis=1)).reshape(-1, 1)
+        found = lengths - 2.0 * np.asarray(rows @ centres.T) + np.einsum("hj,hj->h", centres, centres)
+        return np.maximum(found, 0.0)
+
+    def add_up(self, items: Index, group: Index, n_groups: int, factor: Floats) -> Any:
+        value = factor[items] if len(factor) else np.ones(len(items))
+        gather = sparse.csr_matrix((value, (group, np.arange(len(items)))), (n_groups, len(items)))
+        return (gather @ self.X[items]).tocsr()
+
+    def to_own(self, labels: Labels, centres: Floats) -> Floats:
+        X = self.X
+        lengths = np.einsum("ij,ij->i", centres, centres)
+        row = np.repeat(np.arange(self.n), np.diff(X.indptr))
+        own = centres[labels[row], X.indices]
+        # |x - c|^2 = |c|^2 + sum over the entries of x of (x - c)^2 - c^2
+        change = np.bincount(row, (X.data - own) ** 2 - own**2, self.n)
+        return np.maximum(lengths[labels] + change, 0.0)
+
+    def dot_own(self, labels: Labels, centres: Floats) -> Floats:
+        row = np.repeat(np.arange(self.n), np.diff(self.X.indptr))
+        return _by_row(row, self.X.data * centres[labels[row], self.X.indices], self.n)
+
+    def typical(self) -> Floats:
+        return np.zeros(self.d)
+
+    def rows(self, items: Index) -> Floats:
+        return self.X[items].toarray().astype(np.float64)
+
+    def squared_norms(self) -> Floats:
+        row = np.repeat(np.arange(self.n), np.diff(self.X.indptr))
+        return _by_row(row, self.X.data.astype(np.float64) ** 2, self.n)
+
+    def spread(self, mass: Floats) -> tuple[Floats, float]:
+        weight = mass if len(mass) else np.ones(self.n)
+        mean = np.asarray(weight @ self.X).ravel() / weight.sum()
+        around = float(weight @ self.squared_norms()) - float(weight.sum()) * float(mean @ mean)
+        return mean, max(around, 0.0)
+
+
+def _by_row(row: Index, value: Any, n: int) -> Floats:
+    return np.bincount(row, value, n).astype(np.float64, copy=False)
+
+
+def as_points(X: Any) -> Points:
+    """Wrap an array or a CSR matrix that was checked already."""
+    return SparsePoints(X) if sparse.issparse(X) else DensePoints(X)
+
+
+def _added_up(parts: list[Change], k: int, d: int) -> Change:
+    """Add the chunks' answers in their order."""
+    total = Change(k, d)
+    for part in parts:
+        total.n_rows += part.n_rows
+        for mine, more in zip(total.arrays, part.arrays, strict=True):
+            mine += more
+    return total

@@ -1,0 +1,67 @@
+"""Threads as a pool over fixed chunks of rows.
+
+Chunks depend on the size of the job alone, never on the number of threads, and what they return is added up
+in their order: one thread or many give the same numbers. We use as many threads as BLAS may use, so
+`OMP_NUM_THREADS` and `threadpoolctl.threadpool_limits` hold for us too; while the pool runs, BLAS itself is
+held to one thread.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+T = TypeVar("T")
+
+# Multiply-adds that are worth a chunk of their own, and the least number of rows in one.
+_CHUNK_WORK = 1 << 23
+_CHUNK_ROWS = 1 << 13
+# Chunks keep k x d sums each; this many numbers may they hold together.
+_MAX_PARTIAL = 1 << 23
+
+
+@functools.cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
+
+
+# threads that the job at hand may use; unset outside of `one_blas_thread`
+_allowed: ContextVar[int] = ContextVar("threads", default=0)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[int]:
+    """Hold BLAS to one thread, and use the threads that it had for chunks instead; gives their number."""
+    if _allowed.get():
+        yield _allowed.get()
+        return
+    blas = _controller()
+    had = max((library["num_threads"] for library in blas.info()), default=1)
+    token = _allowed.set(had)
+    try:
+        with blas.limit(limits=1):
+            yield had
+    finally:
+        _allowed.reset(token)
+
+
+def chunk_rows(n_rows: int, width: int, partial: int) -> int:
+    """Rows in a chunk: `width` multiply-adds a row, `partial` numbers kept for each chunk."""
+    rows = max(_CHUNK_ROWS, _CHUNK_WORK // max(width, 1))
+    return max(rows, n_rows * max(partial, 1) // _MAX_PARTIAL + 1)
+
+
+def over_chunks(job: Callable[[int, int], T], n_rows: int, rows: int) -> list[T]:
+    """Call `job(start, stop)` for each chunk; answers come in the order of the chunks."""
+    starts = range(0, n_rows, rows)
+    with one_blas_thread() as allowed:
+        if allowed == 1 or len(starts) <= 1:
+            return [job(start, min(start + rows, n_rows)) for start in starts]
+        with ThreadPoolExecutor(min(allowed, len(starts))) as pool:
+            return list(pool.map(lambda start: job(start, min(start + rows, n_rows)), starts))
