@@ -12,17 +12,38 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from coterie.constraints import Constraints
     from coterie.exceptions import InfeasibleConstraintsError
+    from coterie.kmeans import (
+        ConstrainedSeedKMeans,
+        COPKMeans,
+        KMedoids,
+        PCKMeans,
+        SeededKMeans,
+    )
 
 __version__ = "0.1.0"
 
 # public name -> the module that holds it; a module's own name maps to itself
 _HOMES = {
+    "COPKMeans": "coterie.kmeans",
+    "ConstrainedSeedKMeans": "coterie.kmeans",
     "Constraints": "coterie.constraints",
     "InfeasibleConstraintsError": "coterie.exceptions",
+    "KMedoids": "coterie.kmeans",
+    "PCKMeans": "coterie.kmeans",
+    "SeededKMeans": "coterie.kmeans",
 }
-_MODULES = ("base", "constraints", "datasets", "exceptions", "metrics", "testing")
+_MODULES = ("assign", "base", "constraints", "datasets", "exceptions", "kmeans", "metrics", "testing")
 
-__all__ = ["Constraints", "InfeasibleConstraintsError", "__version__"]
+__all__ = [
+    "COPKMeans",
+    "ConstrainedSeedKMeans",
+    "Constraints",
+    "InfeasibleConstraintsError",
+    "KMedoids",
+    "PCKMeans",
+    "SeededKMeans",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> Any:

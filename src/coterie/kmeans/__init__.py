@@ -1,0 +1,8 @@
+"""K-means and its constrained relatives, on one loop; and k-medoids."""
+
+from coterie.kmeans._copkmeans import COPKMeans
+from coterie.kmeans._kmedoids import KMedoids
+from coterie.kmeans._pckmeans import PCKMeans
+from coterie.kmeans._seeded import ConstrainedSeedKMeans, SeededKMeans
+
+__all__ = ["COPKMeans", "ConstrainedSeedKMeans", "KMedoids", "PCKMeans", "SeededKMeans"]

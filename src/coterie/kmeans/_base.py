@@ -1,0 +1,228 @@
+"""What the k-means family shares: reading the input, the starts, and what a fitted model can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from coterie.assign._distortion import DISTORTIONS, Distortion
+from coterie.assign._free import free
+from coterie.assign._points import Floats
+from coterie.assign._threads import one_blas_thread
+from coterie.base import (
+    ConstrainedClusterMixin,
+    anything,
+    check_sample_weight,
+    one_of,
+    progress,
+    real,
+    warn_user,
+    whole,
+)
+from coterie.constraints import Constraints
+from coterie.exceptions import DeadEndError
+from coterie.kmeans._loop import CoreSolver, Outcome, PrototypeLoop
+from coterie.kmeans._starts import RandomState, Starts
+
+SHARED_RULES = {
+    "n_clusters": whole(1),
+    "n_init": whole(1) | one_of("auto"),
+    "max_iter": whole(1),
+    "tol": real(0.0),
+    "metric": one_of(*DISTORTIONS),
+    "warm_start": one_of(True, False),
+    "verbose": whole(0) | one_of(True, False),
+    "random_state": anything("None, a seed or a RandomState"),
+}
+# Starts of `n_init="auto"` where a start is drawn: constraints guide it, so a few are enough.
+AUTO_STARTS = 4
+
+
+class PrototypeClusterer(
+    ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """Clusters stand behind a centre each; subclasses say how the core is solved and where starts begin."""
+
+    # the part of the distortion that the objective counts; None: as the distortion says
+    _share: ClassVar[float | None] = 1.0
+
+    n_clusters: int
+    n_init: Any
+    max_iter: int
+    tol: float
+    metric: str
+    warm_start: bool
+    random_state: Any
+
+    # ---- what a subclass says -------------------------------------------------------------------------
+
+    def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> CoreSolver | None:
+        raise NotImplementedError
+
+    def _starts(self, starts: Starts) -> Iterator[Floats]:
+        """Centres to start from, one a start; as many as `_n_starts` says."""
+        raise NotImplementedError
+
+    def _n_starts(self, starts: Starts) -> int:
+        return AUTO_STARTS if self.n_init == "auto" else int(self.n_init)
+
+    # ---- fit ------------------------------------------------------------------------------------------
+
+    def _fit(self, X: Any, constraints: Any, sample_weight: Any) -> Any:
+        before = getattr(self, "cluster_centers_", None) if self.warm_start else None
+        X, known = self._begin_fit(
+            X,
+            constraints,
+            n_clusters=self.n_clusters,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+        )
+        weight = check_sample_weight(sample_weight, X)
+        rng = check_random_state(self.random_state)
+        with one_blas_thread():
+            distortion = DISTORTIONS[self.metric](X, weight)
+            solver = self._solver(known, distortion, rng)
+            share = distortion.share if self._share is None else self._share
+            loop = PrototypeLoop(distortion, solver, self.n_clusters, share)
+            starts = Starts(distortion, known, self.n_clusters, rng)
+            if before is not None:
+                n_starts, begin = 1, iter([self._given(before, distortion, "the centres of the last fit")])
+            else:
+                n_starts, begin = self._n_starts(starts), self._starts(starts)
+            best = self._best_of(X, loop, n_starts, begin)
+        self._keep(best, X)
+        return self
+
+    def _best_of(self, X: Any, loop: PrototypeLoop, n_starts: int, begin: Iterator[Floats]) -> Outcome:
+        """Run the starts; the one of the least objective."""
+        best: Outcome | None = None
+        failed: DeadEndError | None = None
+        self.n_failed_starts_ = 0
+        with progress(self, X, n_starts=n_starts, max_steps=self.max_iter) as starts:
+            for _ in range(n_starts):
+                try:
+                    with starts() as step:
+                        found = loop.run(next(begin), max_iter=self.max_iter, tol=self.tol, step=step)
+                except DeadEndError as error:
+                    self.n_failed_starts_ += 1
+                    failed = error
+                    continue
+                if best is None or clearly_less(found.objective, best.objective):
+                    best = found
+                if starts.stopped:
+                    break
+        if best is None:
+            assert failed is not None
+            raise failed
+        return best
+
+    def _keep(self, best: Outcome, X: Any) -> None:
+        self.labels_ = best.labels
+        self.cluster_centers_ = best.centres.astype(X.dtype)
+        self.inertia_ = best.inertia
+        self.objective_ = best.objective
+        self.history_ = np.array(best.history)
+        self.n_iter_ = best.n_iter
+        self.converged_ = best.converged
+        self._n_features_out = self.n_clusters
+        found = int(np.count_nonzero(np.bincount(best.labels, minlength=self.n_clusters)))
+        if found < self.n_clusters:
+            warn_user(
+                f"Number of distinct clusters ({found}) found smaller than n_clusters ({self.n_clusters}). "
+                "Possibly due to duplicate points in X, or to constraints that join what would fill them.",
+                ConvergenceWarning,
+            )
+
+    def _given(self, centres: Any, distortion: Distortion, name: str) -> Floats:
+        """Centres that the user gave, checked."""
+        given = check_array(centres, dtype=np.float64, input_name=name, copy=True)
+        wanted = self.n_clusters, distortion.points.d
+        if given.shape != wanted:
+            raise ValueError(
+                f"{name} has shape {given.shape}, but n_clusters={wanted[0]} centres of {wanted[1]} features "
+                "are needed."
+            )
+        return distortion.as_centres(given)
+
+    # ---- after it -------------------------------------------------------------------------------------
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(
+            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
+        )
+
+    def predict(self, X: Any) -> Any:
+        """Nearest centre of each row; constraints speak of the training items only.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            New items.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+            The cluster of each.
+        """
+        return free(self._checked(X), self.cluster_centers_, metric=self.metric).labels
+
+    def transform(self, X: Any) -> Any:
+        """Distance of each row to each centre: Euclidean, or one minus the cosine.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Items.
+
+        Returns
+        -------
+        distances : array of shape (n_samples, n_clusters)
+            In the dtype of X.
+        """
+        X = self._checked(X)
+        return DISTORTIONS[self.metric].distances(X, self.cluster_centers_.astype(X.dtype, copy=False))
+
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
+        """Minus the distortion of X with its nearest centres.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Items.
+        y : ignored
+            Present for the API.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the items.
+
+        Returns
+        -------
+        score : float
+            The larger, the better.
+        """
+        X = self._checked(X)
+        weight = check_sample_weight(sample_weight, X)
+        return -free(X, self.cluster_centers_, metric=self.metric, sample_weight=weight).cost
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def clearly_less(new: float, old: float) -> bool:
+    """Whether a start is better by more than rounding: of equal ones the first is kept, in any unit."""
+    return new < old - 1e-9 * abs(old)
+
+
+def deterministic(how: Any, starts: Starts) -> bool:
+    """Whether a way to start always gives the same centres."""
+    return not isinstance(how, str) or (how == "neighborhoods" and starts.n_neighbourhoods() >= starts.k)

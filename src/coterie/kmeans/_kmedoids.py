@@ -1,0 +1,524 @@
+"""K-medoids: the centre of a cluster is one of the items, so any distance will do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy import sparse
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from coterie.assign._assignment import own_costs, unit_costs
+from coterie.assign._points import Floats, Index, Labels
+from coterie.base import (
+    ConstrainedClusterMixin,
+    Rule,
+    check_sample_weight,
+    constrained_fit,
+    instance,
+    one_of,
+    progress,
+    real,
+    warn_user,
+)
+from coterie.constraints import Constraints
+from coterie.kmeans._base import AUTO_STARTS, SHARED_RULES, clearly_less
+from coterie.kmeans._pckmeans import SoftCore
+
+# Groups that are merged down to n_clusters; of more, the largest are taken.
+_MAX_GROUPS = 1000
+# Distances that are held at a time.
+_BLOCK = 1 << 22
+
+
+class _Distances:
+    """Distances between the items: given, or worked out block by block."""
+
+    def __init__(self, X: Any, metric: Any) -> None:
+        self.X, self.metric = X, metric
+        self.given = metric == "precomputed"
+        self.n = X.shape[0]
+
+    def between(self, rows: Index | None, columns: Index) -> Floats:
+        """Distances from some items (all: None) to others."""
+        if self.given:
+            found = self.X[:, columns] if rows is None else self.X[np.ix_(rows, columns)]
+        else:
+            found = _compare(self.X if rows is None else self.X[rows], self.X[columns], self.metric)
+        return np.asarray(found, dtype=np.float64)
+
+    def sums(self, members: Index, weight: Floats) -> Floats:
+        """For each member, the weighted distances from all of them to it."""
+        total = np.zeros(len(members))
+        rows = max(1, _BLOCK // len(members))
+        for start in range(0, len(members), rows):
+            part = members[start : start + rows]
+            total += weight[part] @ self.between(part, members)
+        return total
+
+
+def _compare(X: Any, Y: Any, metric: Any) -> Any:
+    """Distances from rows to rows; Euclidean ones from differences, so that an item is at 0 from itself."""
+    if metric in ("euclidean", "l2", "sqeuclidean") and not sparse.issparse(X):
+        return cdist(X, Y, "sqeuclidean" if metric == "sqeuclidean" else "euclidean")
+    return pairwise_distances(X, Y, metric=metric)
+
+
+def _first_of_least(total: Floats) -> int:
+    """The first entry that is least but for rounding: two items of a pair have equal sums."""
+    return int(np.argmax(total <= total.min() * (1.0 + 1e-9)))
+
+
+class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """K-medoids on features or on given distances, started by constraints, which then have a price.
+
+    Minimises the sum of distances of the items to the medoid of their cluster plus, for every broken
+    statement, `weight` times its strength. The start merges must-link components into n_clusters groups.
+    With `weight=0.0` constraints guide the start alone. Pairs marked `hard` hold.
+
+    Parameters
+    ----------
+    n_clusters : int, default 8
+        Number of clusters.
+    metric : str or callable, default "euclidean"
+        Any metric of `sklearn.metrics.pairwise_distances`, or "precomputed": X holds the distances between
+        the items then, rows from and columns to.
+    init : {"neighborhoods", "k-medoids++", "random"} or array of shape (n_clusters,)
+        "neighborhoods": the medoids of must-link components, merged by average linkage where they are too
+        many (not across a cannot-link as long as there is another way); where they are too few, items that
+        cannot-links name, then the items farthest from all chosen; further starts are "k-medoids++". An
+        array lists items.
+    weight : float or "auto", default "auto"
+        What a broken pair of strength 1 costs. "auto" is the mean distance of the items to the best single
+        medoid among 1,000 items.
+    n_init : int or "auto", default "auto"
+        Number of starts; "auto" is 1 where the start is given or found without chance, else 4.
+    max_iter : int, default 300
+        Most iterations of a start.
+    warm_start : bool, default False
+        Start from the medoids of the last fit, which are then items of the new X.
+    verbose : int, default 0
+        Print a line an iteration.
+    random_state : int, RandomState or None
+        Seed of the starts and of the order of visits.
+
+    Attributes
+    ----------
+    medoid_indices_ : array of shape (n_clusters,)
+        The item that stands for each cluster. It lies in it, unless constraints pulled it away.
+    cluster_centers_ : array of shape (n_clusters, n_features)
+        Their features; absent with "precomputed".
+    labels_, history_, n_iter_, converged_, violations_
+        As in `PCKMeans`.
+    inertia_ : float
+        Weighted sum of the distances to the medoids.
+    objective_ : float
+        `inertia_` plus what broken statements cost.
+    weight_ : float
+        The weight that was used.
+
+    See Also
+    --------
+    PCKMeans : centres that are means; much faster on large data.
+
+    Notes
+    -----
+    Alternates between labels and medoids; the objective never rises. An update costs the squares of the
+    cluster sizes, so that some ten thousand items are the limit in practice; features are compared block by
+    block, and no n x n table is kept.
+
+    References
+    ----------
+    Park and Jun 2009 (alternating k-medoids). The start by constraints is that of the EMC method.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import Constraints, KMedoids
+    >>> X = np.array([[0.0], [1.0], [2.0], [9.0], [10.0], [11.0]])
+    >>> known = Constraints(must_link=[(0, 1), (3, 4)], cannot_link=[(0, 3)], n_items=6)
+    >>> KMedoids(n_clusters=2).fit(X, constraints=known).medoid_indices_
+    array([1, 4])
+    """
+
+    obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
+    works_on_pairs = True
+    parameter_rules: ClassVar[Any] = {
+        **{name: rule for name, rule in SHARED_RULES.items() if name != "tol"},
+        "metric": one_of("precomputed", *sorted(set(PAIRWISE_DISTANCE_FUNCTIONS) - {"precomputed"}))
+        | instance(str, "another metric of sklearn.metrics.pairwise_distances")
+        | Rule(callable, "a function of two rows"),
+        "weight": real(0.0) | one_of("auto"),
+        "init": one_of("neighborhoods", "k-medoids++", "random")
+        | instance((np.ndarray, list, tuple), "an array of items"),
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        metric: Any = "euclidean",
+        init: Any = "neighborhoods",
+        weight: Any = "auto",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.init = init
+        self.weight = weight
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @constrained_fit
+    def fit(self, X: Any, y: Any = None, *, constraints: Any = None, sample_weight: Any = None) -> Any:
+        """Cluster X around some of its items.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or distances of shape (n_samples, n_samples)
+            The items; CSR where the metric takes it.
+        y : ignored
+            Present for the API.
+        constraints : Constraints or array of partial labels, optional
+            What is known. Hard statements hold, the others have a price.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the items.
+
+        Returns
+        -------
+        self
+        """
+        before = getattr(self, "medoid_indices_", None) if self.warm_start else None
+        X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **self._checks)
+        given = self.metric == "precomputed"
+        if given:
+            self._check_distances(X)
+        weight = check_sample_weight(sample_weight, X)
+        mass = np.ones(X.shape[0]) if weight is None else weight
+        rng = check_random_state(self.random_state)
+        distances = _Distances(X, self.metric)
+        self.weight_ = _one_medoid(distances, mass) if self.weight == "auto" else float(self.weight)
+        priced = known if self.weight_ > 0 else known.only_hard()
+        core = SoftCore(priced, self.weight_, self.n_clusters, rng) if priced else None
+        chance = isinstance(self.init, str) and self.init != "neighborhoods" and before is None
+        n_starts = (AUTO_STARTS if chance else 1) if self.n_init == "auto" else int(self.n_init)
+        best: tuple[Any, ...] | None = None
+        with progress(self, X, n_starts=n_starts, max_steps=self.max_iter) as starts:
+            for number in range(n_starts):
+                with starts() as step:
+                    medoids = self._start(number, distances, known, mass, rng, before)
+                    found = self._alternate(distances, core, mass, medoids, step)
+                if best is None or clearly_less(found[0], best[0]):
+                    best = found
+                if starts.stopped:
+                    break
+        assert best is not None
+        self.objective_, self.inertia_, self.labels_, self.medoid_indices_, history, self.n_iter_ = best[:6]
+        self.converged_ = best[6]
+        self.history_ = np.array(history)
+        self._n_features_out = self.n_clusters
+        if given:
+            self.__dict__.pop("cluster_centers_", None)
+        else:
+            self.cluster_centers_ = X[self.medoid_indices_]
+        n_found = len(np.unique(self.labels_))
+        if n_found < self.n_clusters:
+            warn_user(
+                f"Number of distinct clusters ({n_found}) found smaller than n_clusters ({self.n_clusters}). "
+                "Possibly due to duplicate points in X, or to constraints that join what would fill them.",
+                ConvergenceWarning,
+            )
+        return self
+
+    @property
+    def _checks(self) -> dict[str, Any]:
+        """How X is checked."""
+        if self.metric == "precomputed":
+            return {"dtype": [np.float64, np.float32]}
+        return {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "order": "C"}
+
+    def _check_distances(self, X: Any) -> None:
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(f"precomputed distances must be square; X has shape {X.shape}.")
+        if (X < 0).any():
+            i, j = (int(at[0]) for at in np.nonzero(X < 0))
+            raise ValueError(f"distances must not be negative; X[{i}, {j}] is {X[i, j]:g}.")
+
+    # ---- the loop -------------------------------------------------------------------------------------
+
+    def _alternate(
+        self,
+        distances: _Distances,
+        core: SoftCore | None,
+        mass: Floats,
+        medoids: Index,
+        step: Callable[[float], bool],
+    ) -> tuple[Any, ...]:
+        """Labels for medoids, medoids for labels, until nothing changes."""
+        units: Labels | None = None
+        history: list[float] = []
+        labels = np.full(distances.n, -1, dtype=np.int32)
+        converged = False
+        n_iter = 0
+
+        def assign() -> tuple[Labels, Floats, float]:
+            nonlocal units
+            cost = distances.between(None, medoids) * mass[:, None]
+            found = cost.argmin(axis=1).astype(np.int32)
+            # of several medoids in one place, each keeps its own cluster
+            found[medoids] = np.arange(len(medoids))
+            penalty = 0.0
+            if core is not None:
+                price = unit_costs(cost, core.core)
+                price -= price.min(axis=1, keepdims=True)
+                units = core.assign(price, units, lambda items: cost[items])
+                found[core.core.items] = units[core.core.unit]
+                penalty = core.penalty(units)
+            return found, cost, penalty
+
+        while n_iter < self.max_iter:
+            n_iter += 1
+            found, cost, penalty = assign()
+            history.append(own_costs(cost, found) + penalty)
+            own = cost[np.arange(distances.n), found]
+            medoids_next, gained = self._update(distances, core, mass, found, medoids, own)
+            history.append(history[-1] - gained)
+            stop = step(history[-1])
+            converged = bool(np.array_equal(medoids_next, medoids) and np.array_equal(found, labels))
+            labels, medoids = found, medoids_next
+            if converged or stop:
+                break
+        if not converged:
+            labels, cost, penalty = assign()
+            history.append(own_costs(cost, labels) + penalty)
+        inertia = own_costs(distances.between(None, medoids) * mass[:, None], labels)
+        objective = inertia + (0.0 if core is None else core.final_penalty(labels))
+        history[-1] = objective
+        return objective, inertia, labels, medoids, history, n_iter, converged
+
+    def _update(
+        self,
+        distances: _Distances,
+        core: SoftCore | None,
+        mass: Floats,
+        labels: Labels,
+        medoids: Index,
+        own: Floats,
+    ) -> tuple[Index, float]:
+        """The best member of each cluster, or the medoid it had if that is better; and what it gains."""
+        found, gained = medoids.copy(), 0.0
+        taken = np.zeros(distances.n, dtype=bool)
+        free = np.ones(distances.n, dtype=bool)
+        if core is not None:
+            free[core.core.items] = False
+        for h in range(self.n_clusters):
+            members = np.flatnonzero(labels == h)
+            if not len(members):
+                # the costliest free item starts the cluster anew; it is relabelled in the next pass
+                worth = np.where(free & ~taken, own, -1.0)
+                item = int(np.argmax(worth))
+                if worth[item] > 0:
+                    found[h] = item
+                    taken[item] = True
+                continue
+            total = distances.sums(members, mass)
+            best = _first_of_least(total)
+            now = float(own[members].sum())
+            if total[best] < now * (1.0 - 1e-12) or (medoids[h] not in members and total[best] <= now):
+                found[h] = members[best]
+                gained += now - float(total[best])
+        return found, gained
+
+    # ---- starts ---------------------------------------------------------------------------------------
+
+    def _start(
+        self, number: int, distances: _Distances, known: Constraints, mass: Floats, rng: Any, before: Any
+    ) -> Index:
+        if before is not None:
+            return _read_items(before, self.n_clusters, distances.n, "the medoids of the last fit")
+        if not isinstance(self.init, str):
+            return _read_items(self.init, self.n_clusters, distances.n, "init")
+        if self.init == "random":
+            wait = -np.log1p(-rng.uniform(size=distances.n))
+            wait = np.divide(wait, mass, out=np.full(distances.n, np.inf), where=mass > 0)
+            return np.argsort(wait, kind="stable")[: self.n_clusters]
+        # the start by constraints knows no chance, so further ones begin elsewhere
+        if self.init == "k-medoids++" or number > 0:
+            running = np.cumsum(mass)
+            chosen = [int(np.searchsorted(running, rng.uniform() * running[-1], side="right"))]
+            return self._fill(distances, mass, chosen, rng)
+        return self._from_groups(distances, known, mass)
+
+    def _from_groups(self, distances: _Distances, known: Constraints, mass: Floats) -> Index:
+        """Medoids of the must-link components, as the class says."""
+        groups = _groups(known, self.n_clusters)
+        if len(groups) > self.n_clusters:
+            groups = _merged(distances, known, groups, self.n_clusters)
+        chosen = [int(g[_first_of_least(distances.sums(g, mass))]) for g in groups]
+        if not chosen:
+            chosen = [_middle_item(distances, mass)[0]]
+        return self._fill(distances, mass, chosen, None)
+
+    def _fill(self, distances: _Distances, mass: Floats, chosen: list[int], rng: Any) -> Index:
+        """Add items far from the chosen: the farthest, or drawn by distance where there is a generator."""
+        nearest = distances.between(None, np.array(chosen)).min(axis=1)
+        while len(chosen) < self.n_clusters:
+            far = nearest.copy()
+            far[chosen] = -1.0
+            item = int(np.argmax(far))
+            if rng is not None and (far > 0).any():
+                running = np.cumsum(np.maximum(far, 0.0) * mass)
+                item = int(np.searchsorted(running, rng.uniform() * running[-1], side="right"))
+                item = min(item, distances.n - 1)
+            chosen.append(item)
+            nearest = np.minimum(nearest, distances.between(None, np.array([item]))[:, 0])
+        return np.array(chosen)
+
+    # ---- after it -------------------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Any:
+        """Distance of each row to each medoid.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or distances to the training items
+            New items.
+
+        Returns
+        -------
+        distances : array of shape (n_samples, n_clusters)
+            In the dtype of X.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **self._checks)
+        if self.metric == "precomputed":
+            return X[:, self.medoid_indices_]
+        return np.asarray(_compare(X, self.cluster_centers_, self.metric)).astype(X.dtype, copy=False)
+
+    def predict(self, X: Any) -> Any:
+        """Nearest medoid of each row; constraints speak of the training items only.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or distances to the training items
+            New items.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+            The cluster of each.
+        """
+        return np.asarray(self.transform(X)).argmin(axis=1).astype(np.int32)
+
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
+        """Minus the summed distance of X to its nearest medoids.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or distances to the training items
+            Items.
+        y : ignored
+            Present for the API.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the items.
+
+        Returns
+        -------
+        score : float
+            The larger, the better.
+        """
+        nearest = np.asarray(self.transform(X), dtype=np.float64).min(axis=1)
+        weight = check_sample_weight(sample_weight, X)
+        return -float(nearest.sum() if weight is None else weight @ nearest)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.metric != "precomputed"
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _read_items(given: Any, k: int, n: int, name: str) -> Index:
+    items = np.asarray(given)
+    if items.shape != (k,) or items.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be {k} item numbers; got shape {items.shape}, {items.dtype}.")
+    if (items < 0).any() or (items >= n).any() or len(np.unique(items)) < k:
+        raise ValueError(f"{name} must be {k} different items from 0 to {n - 1}; got {items.tolist()}.")
+    return items.astype(np.int64)
+
+
+def _middle_item(distances: _Distances, mass: Floats) -> tuple[int, float]:
+    """The best single medoid among a sample of the items, and what it costs."""
+    sample = np.arange(0, distances.n, distances.n // 1000 + 1)
+    total = distances.sums(sample, mass)
+    return int(sample[_first_of_least(total)]), float(total.min() / max(mass[sample].sum(), 1e-300))
+
+
+def _one_medoid(distances: _Distances, mass: Floats) -> float:
+    """Mean distance to the best single medoid."""
+    return _middle_item(distances, mass)[1]
+
+
+def _groups(known: Constraints, k: int) -> list[Index]:
+    """Must-link components of two items and more, largest first; else items that cannot-links name."""
+    items = known.constrained_items
+    component = known.components[items] if len(items) else items
+    order = np.argsort(component, kind="stable")
+    cuts = np.flatnonzero(np.diff(component[order])) + 1
+    parts = [items[part] for part in np.split(order, cuts)] if len(items) else []
+    groups = sorted((part for part in parts if len(part) > 1), key=len, reverse=True)[:_MAX_GROUPS]
+    alone = [part for part in parts if len(part) == 1]
+    return groups if len(groups) >= k else groups + alone[: k - len(groups)]
+
+
+def _merged(distances: _Distances, known: Constraints, groups: list[Index], k: int) -> list[Index]:
+    """Merge the two closest groups, by average linkage, until k are left."""
+    items = np.concatenate(groups)
+    size = np.array([len(group) for group in groups], dtype=np.float64)
+    starts = np.concatenate([[0], np.cumsum(size[:-1])]).astype(np.int64)
+    total = np.empty((len(groups), len(groups)))
+    for row, group in enumerate(groups):
+        total[row] = np.add.reduceat(distances.between(group, items).sum(axis=0), starts)
+    total = 0.5 * (total + total.T)
+
+    owner = np.full(distances.n, -1, dtype=np.int64)
+    owner[items] = np.repeat(np.arange(len(groups)), size.astype(np.int64))
+    ends = owner[known.cannot_link[known.cannot_table.active]]
+    ends = ends[(ends >= 0).all(axis=1)]
+    m = len(groups)
+    apart = sparse.coo_matrix((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), (m, m)).toarray() > 0
+    apart |= apart.T
+    members: list[Index | None] = list(groups)
+    gone = np.zeros(m, dtype=bool)
+    for _ in range(m - k):
+        mean = total / np.outer(size, size)
+        np.fill_diagonal(mean, np.inf)
+        mean[gone] = np.inf
+        mean[:, gone] = np.inf
+        legal = np.where(apart, np.inf, mean)
+        use = legal if np.isfinite(legal).any() else mean
+        a, b = np.unravel_index(int(np.argmin(use)), use.shape)
+        members[a] = np.concatenate([members[a], members[b]])
+        members[b] = None
+        total[a] += total[b]
+        total[:, a] += total[:, b]
+        size[a] += size[b]
+        apart[a] |= apart[b]
+        apart[:, a] |= apart[:, b]
+        gone[b] = True
+    return [np.sort(group) for group in members if group is not None]

@@ -1,0 +1,202 @@
+"""PCKMeans: k-means in which a broken constraint has a price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from coterie.assign._core import Core, build_core, soft_penalty
+from coterie.assign._distortion import Distortion
+from coterie.assign._points import Floats, Labels
+from coterie.assign._soft_pairs import SoftSolver
+from coterie.base import constrained_fit, instance, one_of, real
+from coterie.constraints import Constraints
+from coterie.kmeans._base import SHARED_RULES, PrototypeClusterer, deterministic
+from coterie.kmeans._loop import Scores
+from coterie.kmeans._starts import RandomState, Starts
+
+
+class SoftCore:
+    """Statements of the core have a price; hard ones hold."""
+
+    may_rise = False
+
+    def __init__(self, known: Constraints, weight: float, k: int, rng: RandomState) -> None:
+        self.known, self.weight = known, weight
+        self.core: Core = build_core(known, "hard").scaled(weight)
+        self.solver = SoftSolver(known, self.core, k, rng=rng)
+
+    def assign(self, cost: Floats, labels: Labels | None, scores: Scores) -> Labels:
+        return self.solver.improve(cost, self.solver.first(cost) if labels is None else labels)[0]
+
+    def penalty(self, labels: Labels) -> float:
+        return self.solver.penalty(labels)
+
+    def final_penalty(self, labels: Labels) -> float:
+        return self.weight * soft_penalty(self.known, labels) if self.weight else 0.0
+
+    def tie(self, unit: int, labels: Labels) -> float:
+        core, own = self.core, labels[unit]
+        near = slice(core.indptr[unit], core.indptr[unit + 1])
+        total = float(core.weight[near][labels[core.indices[near]] == own].sum())
+        for e in range(core.entry_ptr[unit], core.entry_ptr[unit + 1]):
+            if not np.isfinite(core.entry_weight[e]) or core.entry_weight[e] == 0:
+                continue
+            row = core.entry_row[e]
+            members = core.row_unit[core.row_ptr[row] : core.row_ptr[row + 1]]
+            mates = members[(labels[members] == own) & (members != unit)]
+            total += float(core.entry_weight[e]) * sum(
+                int(core.entry_mass[f])
+                for v in mates.tolist()
+                for f in range(core.entry_ptr[v], core.entry_ptr[v + 1])
+                if core.entry_row[f] == row
+            )
+        return total
+
+
+class PCKMeans(PrototypeClusterer):
+    """K-means in which a broken constraint has a price.
+
+    Minimises half the sum of squared distances to the centres plus, for every broken must-link, cannot-link
+    or pair of a group, `weight` times its strength. Constraints may be wrong or contradict each other: what
+    costs too much is outvoted, listed in `violations_`, and said in one warning. Pairs marked `hard` hold.
+
+    Parameters
+    ----------
+    n_clusters : int, default 8
+        Number of clusters.
+    weight : float or "auto", default "auto"
+        What a broken pair of strength 1 costs, in units of half a squared distance. "auto" is half the total
+        variance of the data (the trace of its covariance), so that the unit of the features does not matter.
+        0 is plain k-means.
+    init : {"mixed", "neighborhoods", "k-means++", "random"} or array of shape (n_clusters, n_features)
+        Where a start begins. "neighborhoods" takes the means of must-link components, then k-means++;
+        "mixed" does so in the first start, and in every second one where chance has a part in it; the others
+        are plain k-means++.
+    n_init : int or "auto", default "auto"
+        Number of starts; the best is kept. "auto" is 1 where the start is given, else 4.
+    max_iter, tol, metric, warm_start, verbose, random_state
+        As in `COPKMeans`. With "cosine" the objective counts one minus the cosine, whole.
+
+    Attributes
+    ----------
+    labels_, cluster_centers_, inertia_, history_, n_iter_, converged_
+        As in `COPKMeans`; `inertia_` counts whole squared distances.
+    objective_ : float
+        What is minimised: half of `inertia_` (all of it with "cosine") plus what broken statements cost.
+    weight_ : float
+        The weight that was used.
+    violations_ : Violations
+        The statements that were outvoted.
+
+    See Also
+    --------
+    COPKMeans : constraints that must hold.
+
+    Notes
+    -----
+    Labels are found by iterated conditional modes over the constrained items and, beyond the paper, by moves
+    of whole must-link components (`coterie.assign.soft_pairs`); the objective never rises. Time O(n k d) an
+    iteration for the free items, and O(P k + m) a sweep for P constrained items and m pairs; memory
+    O(n + P (k + d)) beside X.
+
+    References
+    ----------
+    Basu, Banerjee and Mooney 2004, Active semi-supervision for pairwise constrained clustering.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import Constraints, PCKMeans
+    >>> X = np.array([[0.0], [0.1], [5.0], [5.1]])
+    >>> known = Constraints(cannot_link=[(0, 1)], must_link=[(1, 2)], n_items=4)
+    >>> PCKMeans(n_clusters=2, weight=100.0, random_state=0).fit(X, constraints=known).violations_.n_broken
+    0
+    """
+
+    obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
+    _share = None
+    parameter_rules: ClassVar[Any] = {
+        **SHARED_RULES,
+        "weight": real(0.0) | one_of("auto"),
+        "init": one_of("mixed", "neighborhoods", "k-means++", "random")
+        | instance((np.ndarray, list, tuple), "an array of centres"),
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        weight: Any = "auto",
+        init: Any = "mixed",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        metric: str = "sqeuclidean",
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.weight = weight
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.metric = metric
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @constrained_fit
+    def fit(self, X: Any, y: Any = None, *, constraints: Any = None, sample_weight: Any = None) -> Any:
+        """Cluster X, weighing distances against constraints.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The items; float32 stays float32.
+        y : ignored
+            Present for the API.
+        constraints : Constraints or array of partial labels, optional
+            What is known. Hard statements hold, the others have a price.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the items.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, constraints, sample_weight)
+
+    def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> SoftCore | None:
+        if self.weight == "auto":
+            # half the total variance, also of the unit vectors of cosine
+            half = 0.5 if distortion.name == "sqeuclidean" else 1.0
+            self.weight_ = half * distortion.spread / distortion.total
+        else:
+            self.weight_ = float(self.weight)
+        if self.weight_ == 0:
+            known = known.only_hard()
+        if not known:
+            return None
+        return SoftCore(known, self.weight_, self.n_clusters, rng)
+
+    def _n_starts(self, starts: Starts) -> int:
+        if self.n_init == "auto" and deterministic(self.init, starts):
+            return 1
+        return super()._n_starts(starts)
+
+    def _starts(self, starts: Starts) -> Iterator[Floats]:
+        number = 0
+        while True:
+            if not isinstance(self.init, str):
+                yield self._given(self.init, starts.distortion, "init")
+            elif self.init == "mixed":
+                again = number % 2 or (number and deterministic("neighborhoods", starts))
+                yield starts.centres("k-means++" if again else "neighborhoods")
+            else:
+                yield starts.centres(self.init)
+            number += 1

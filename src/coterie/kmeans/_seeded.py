@@ -1,0 +1,233 @@
+"""Seeded and constrained k-means: some labels are known, and start the clusters or stay in them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from coterie.assign._core import build_core
+from coterie.assign._distortion import Distortion
+from coterie.assign._points import Floats, Index, Labels
+from coterie.base import constrained_fit
+from coterie.constraints import Constraints
+from coterie.exceptions import UnsupportedConstraintError
+from coterie.kmeans._base import SHARED_RULES, PrototypeClusterer
+from coterie.kmeans._loop import CoreSolver, Scores
+from coterie.kmeans._starts import RandomState, Starts
+
+
+class _Seeds:
+    """The labelled items, and the class of each in sorted order of the classes' names."""
+
+    def __init__(self, known: Constraints, n_clusters: int, method: str) -> None:
+        groups = [group for group in known.groups if group.active]
+        if len(groups) > 1:
+            raise UnsupportedConstraintError(
+                f"{method} takes the labels of one statement, but {len(groups)} were made: their classes "
+                "cannot be compared. Put all known labels into one vector."
+            )
+        self.items: Index = groups[0].items if groups else np.empty(0, dtype=np.int64)
+        self.names: list[Hashable] = _in_order(groups[0].names) if groups else []
+        if len(self.names) > n_clusters:
+            raise ValueError(
+                f"the labels name {len(self.names)} classes ({', '.join(map(str, self.names[:6]))}, ...), "
+                f"but n_clusters={n_clusters}; ask for at least as many clusters."
+            )
+        rank = {name: position for position, name in enumerate(self.names)}
+        of_code = np.array([rank[name] for name in groups[0].names]) if groups else np.empty(0, dtype=int)
+        self.codes: Index = of_code[groups[0].codes] if groups else self.items
+
+    def means(self, starts: Starts) -> Floats:
+        """The centre of each class."""
+        found = [starts._mean_of(self.items[self.codes == code]) for code in range(len(self.names))]
+        centres = np.array(found).reshape(len(found), starts.distortion.points.d)
+        return starts.distortion.as_centres(centres) if len(found) else centres
+
+
+def _in_order(names: tuple[Hashable, ...]) -> list[Hashable]:
+    try:
+        return sorted(names)  # type: ignore[type-var]
+    except TypeError:  # names of several kinds
+        return sorted(names, key=lambda name: (type(name).__name__, str(name)))
+
+
+class _FixedCore:
+    """Each class is a unit that never leaves its cluster."""
+
+    may_rise = False
+
+    def __init__(self, n_items: int, seeds: _Seeds) -> None:
+        code = np.full(n_items, -1, dtype=np.int32)
+        code[seeds.items] = seeds.codes
+        self.core = build_core(Constraints.from_labels(code), "all")
+        self.labels: Labels = np.empty(self.core.n_units, dtype=np.int32)
+        self.labels[self.core.unit] = code[self.core.items]
+
+    def assign(self, cost: Floats, labels: Labels | None, scores: Scores) -> Labels:
+        return self.labels.copy()
+
+    def penalty(self, labels: Labels) -> float:
+        return 0.0
+
+    def final_penalty(self, labels: Labels) -> float:
+        return 0.0
+
+    def tie(self, unit: int, labels: Labels) -> float:
+        return -np.inf
+
+
+class SeededKMeans(PrototypeClusterer):
+    """K-means whose clusters start at the means of labelled items.
+
+    The known labels guide the start only: later a labelled item may go elsewhere, so that wrong labels are
+    outvoted (listed in `violations_`, with one warning). Cluster h starts as the h-th class, in sorted
+    order of the classes; clusters without labels start by k-means++.
+
+    Parameters
+    ----------
+    n_clusters : int, default 8
+        Number of clusters, at least that of the classes.
+    n_init : int or "auto", default "auto"
+        Number of starts. "auto" is 1 where every cluster has a class, else 4.
+    max_iter, tol, metric, warm_start, verbose, random_state
+        As in `COPKMeans`.
+
+    Attributes
+    ----------
+    labels_, cluster_centers_, inertia_, objective_, history_, n_iter_, converged_, violations_
+        As in `COPKMeans`; statements may be broken.
+
+    See Also
+    --------
+    ConstrainedSeedKMeans : labels that are right, and stay.
+
+    Notes
+    -----
+    Time O(n k d) an iteration, memory O(n) beside X. Takes partial labels only (`constraints=`
+    a vector with -1 for unknown, or `Constraints.from_labels`).
+
+    References
+    ----------
+    Basu, Banerjee and Mooney 2002, Semi-supervised clustering by seeding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import SeededKMeans
+    >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
+    >>> SeededKMeans(n_clusters=2).fit(X, constraints=[1, -1, -1, 0]).labels_
+    array([1, 1, 0, 0], dtype=int32)
+    """
+
+    obeys: ClassVar[Literal["all", "hard", "none"]] = "none"
+    constraint_kinds = frozenset({"label"})
+    parameter_rules: ClassVar[Any] = SHARED_RULES
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        metric: str = "sqeuclidean",
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.metric = metric
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @constrained_fit
+    def fit(self, X: Any, y: Any = None, *, constraints: Any = None, sample_weight: Any = None) -> Any:
+        """Cluster X from labelled items.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The items; float32 stays float32.
+        y : ignored
+            Present for the API.
+        constraints : array of partial labels or Constraints, optional
+            Known labels, -1 where unknown.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the items.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, constraints, sample_weight)
+
+    def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> CoreSolver | None:
+        return None
+
+    def _seeds(self, known: Constraints) -> _Seeds:
+        return _Seeds(known, self.n_clusters, type(self).__name__)
+
+    def _n_starts(self, starts: Starts) -> int:
+        if self.n_init == "auto" and len(self._seeds(starts.known).names) == self.n_clusters:
+            return 1
+        return super()._n_starts(starts)
+
+    def _starts(self, starts: Starts) -> Iterator[Floats]:
+        means = self._seeds(starts.known).means(starts)
+        while True:
+            yield starts.plus_plus(means, joined=False)
+
+
+class ConstrainedSeedKMeans(SeededKMeans):
+    """K-means in which labelled items start the clusters, and stay in them.
+
+    As `SeededKMeans`, but the label of a labelled item never changes: item i of the h-th class, in sorted
+    order of the classes, has `labels_[i] == h`. For labels that are right; with doubtful ones use
+    `SeededKMeans`.
+
+    Parameters
+    ----------
+    n_clusters : int, default 8
+        Number of clusters, at least that of the classes.
+    n_init : int or "auto", default "auto"
+        Number of starts. "auto" is 1 where every cluster has a class, else 4.
+    max_iter, tol, metric, warm_start, verbose, random_state
+        As in `COPKMeans`.
+
+    Attributes
+    ----------
+    labels_, cluster_centers_, inertia_, objective_, history_, n_iter_, converged_, violations_
+        As in `COPKMeans`.
+
+    See Also
+    --------
+    COPKMeans : labels together with other constraints.
+
+    Notes
+    -----
+    Time O(n k d) an iteration, memory O(n) beside X. The paper calls it Constrained-KMeans.
+
+    References
+    ----------
+    Basu, Banerjee and Mooney 2002, Semi-supervised clustering by seeding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import ConstrainedSeedKMeans
+    >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
+    >>> ConstrainedSeedKMeans(n_clusters=2).fit(X, constraints=[0, -1, 0, 1]).labels_
+    array([0, 0, 0, 1], dtype=int32)
+    """
+
+    obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
+
+    def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> CoreSolver | None:
+        seeds = self._seeds(known)
+        return _FixedCore(known.n_items, seeds) if len(seeds.items) else None

@@ -1,0 +1,185 @@
+"""Where a start begins: centres from must-link components, k-means++ that knows them, random rows.
+
+Neighbourhoods are must-link components of two items and more; their means are good centres when they are
+large, and poor ones when they have two or three items. Sources: Basu, Banerjee and Mooney 2004
+(neighbourhoods), Basu, Bilenko and Mooney 2004 (weighted farthest-first), Arthur and Vassilvitskii 2007
+(k-means++).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coterie.assign._distortion import Distortion
+from coterie.assign._points import Floats, Index
+from coterie.assign._threads import chunk_rows, over_chunks
+from coterie.constraints import Constraints
+
+RandomState = np.random.RandomState
+
+
+class Starts:
+    """Centres to start from, for one set of data and constraints."""
+
+    def __init__(self, distortion: Distortion, known: Constraints, k: int, rng: RandomState) -> None:
+        self.distortion, self.known, self.k, self.rng = distortion, known, k, rng
+        self.items: Index = known.constrained_items
+        self._means: Any = None
+
+    def centres(self, how: str) -> Floats:
+        """Centres by the name of the way."""
+        if how == "random":
+            return self.random()
+        if how == "neighborhoods":
+            chosen = self.neighbourhoods()
+            return self.plus_plus(chosen, joined=False)
+        return self.plus_plus(np.empty((0, self.distortion.points.d)), joined=how == "constraint++")
+
+    def n_neighbourhoods(self) -> int:
+        """Number of must-link components of two items and more."""
+        return len(self._neighbourhoods()[1])
+
+    def _neighbourhoods(self) -> tuple[Any, Floats, Index]:
+        """Means (dense or CSR), masses and component numbers of the neighbourhoods."""
+        if self._means is None:
+            component = self.known.components[self.items] if len(self.items) else self.items
+            number, group, size = np.unique(component, return_inverse=True, return_counts=True)
+            kept = np.flatnonzero(size > 1)
+            rank = np.full(len(number), -1, dtype=np.int64)
+            rank[kept] = np.arange(len(kept))
+            inside = rank[group] >= 0
+            items, group = self.items[inside], rank[group[inside]]
+            mass = self.distortion.mass[items] if len(self.distortion.mass) else np.ones(len(items))
+            total = np.bincount(group, mass, len(kept)).astype(np.float64)
+            sums = self.distortion.points.add_up(items, group, len(kept), self.distortion.factor)
+            scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+            means = sparse.diags(scale) @ sums if sparse.issparse(sums) else sums * scale[:, None]
+            self._means = means[total > 0], total[total > 0], number[kept][total > 0]
+        return self._means
+
+    def neighbourhoods(self) -> Floats:
+        """Up to k centres: neighbourhoods by weighted farthest-first, and one item apart from them all."""
+        means, mass, component = self._neighbourhoods()
+        if not len(mass):
+            return np.empty((0, self.distortion.points.d))
+        chosen = list(range(len(mass))) if len(mass) <= self.k else self._farthest_first(means, mass)
+        centres = _dense(means[chosen])
+        if len(chosen) < self.k:
+            centres = np.concatenate([centres, self._apart_from(component[chosen])])
+        if self.distortion.name == "cosine":
+            centres = centres[np.linalg.norm(centres, axis=1) > 0]
+        return self.distortion.as_centres(centres)
+
+    def _farthest_first(self, means: Any, mass: Floats) -> list[int]:
+        """The heaviest, then those of the largest distance to the chosen, times both masses."""
+        middle = np.asarray(mass @ means).reshape(1, -1) / mass.sum()
+        from_middle = self.distortion.distances(means, middle)[:, 0]
+        ties = np.flatnonzero(mass == mass.max())
+        chosen = [int(ties[np.argmax(from_middle[ties])])]
+        far = np.full(len(mass), np.inf)
+        while len(chosen) < self.k:
+            last = chosen[-1]
+            gap = self.distortion.distances(means, _dense(means[[last]]))[:, 0]
+            far = np.minimum(far, gap * mass * mass[last])
+            far[chosen] = -1.0
+            ties = np.flatnonzero(far == far.max())
+            chosen.append(int(ties[np.argmax(from_middle[ties])]))
+        return chosen
+
+    def _apart_from(self, components: Index) -> Floats:
+        """One component that is cannot-linked to all the given ones, if there is one."""
+        graph = self.known.contracted
+        hit = np.zeros(graph.n_components, dtype=bool)
+        hit[components] = True
+        degree = np.diff(graph.indptr)
+        head = np.repeat(np.flatnonzero(degree), degree[degree > 0])
+        met = np.bincount(head[hit[graph.indices]], minlength=graph.n_components)
+        found = np.flatnonzero(met == len(components))[:1]
+        if not len(found):
+            return np.empty((0, self.distortion.points.d))
+        return self._mean_of(np.flatnonzero(graph.component == found[0]))[None]
+
+    def _mean_of(self, items: Index) -> Floats:
+        """The centre of some items."""
+        mass = self.distortion.mass[items] if len(self.distortion.mass) else np.ones(len(items))
+        rows = self.distortion.rows(items)
+        total = mass.sum()
+        return mass @ rows / total if total > 0 else rows.mean(axis=0)
+
+    def random(self) -> Floats:
+        """Rows at random, by their weight."""
+        n, mass = self.distortion.points.n, self.distortion.mass
+        # the k smallest of exponential waiting times; the same draws with and without weights of one
+        wait = -np.log1p(-self.rng.uniform(size=n))
+        if len(mass):
+            wait = np.divide(wait, mass, out=np.full(n, np.inf), where=mass > 0)
+        return self._as_rows(np.argsort(wait, kind="stable")[: self.k])
+
+    def _as_rows(self, items: Index) -> Floats:
+        """Rows as centres; a row of zeros has no direction, so cosine takes the middle of the data."""
+        rows = self.distortion.rows(items)
+        if self.distortion.name == "cosine":
+            empty = np.linalg.norm(rows, axis=1) == 0
+            rows[empty] = 1.0
+            rows = self.distortion.as_centres(rows)
+        return rows
+
+    def plus_plus(self, centres: Floats, *, joined: bool) -> Floats:
+        """k-means++ on top of given centres: the next is drawn by its cost, the best of a few draws is kept.
+
+        With `joined`, an item that must-links join stands for its component: the component's mean becomes
+        the centre, and the first centre is drawn among the items that constraints name.
+        """
+        distortion, rng, k = self.distortion, self.rng, self.k
+        n, mass = distortion.points.n, distortion.mass
+        trials = 2 + int(np.log(k))
+        rows = chunk_rows(n, trials * distortion.points.d, 0)
+        nearest = np.full(n, np.inf)
+
+        def lower(start: int, stop: int) -> None:
+            """Take the centres added last into account."""
+            cost = distortion.block(start, stop, added).min(axis=1)
+            np.minimum(nearest[start:stop], cost, out=nearest[start:stop])
+
+        def potentials(start: int, stop: int) -> Floats:
+            """What would remain, for each candidate."""
+            cost = np.minimum(distortion.block(start, stop, candidates), nearest[start:stop, None])
+            return mass[start:stop] @ cost if len(mass) else cost.sum(axis=0)
+
+        if not len(centres):
+            among = self.items if joined and len(self.items) else np.arange(n)
+            running = np.cumsum(mass[among] if len(mass) else np.ones(len(among)))
+            at = np.searchsorted(running, rng.uniform() * running[-1], side="right")
+            centres = self._stand_ins(among[[min(int(at), len(among) - 1)]], joined)
+        added = centres
+        over_chunks(lower, n, rows)
+        while len(centres) < k:
+            running = np.cumsum(nearest * mass if len(mass) else nearest)
+            drawn = np.searchsorted(running, rng.uniform(size=trials) * running[-1])
+            if not running[-1] > 0:  # nothing is left that is not a centre already
+                drawn = rng.randint(n, size=trials)
+            candidates = self._stand_ins(np.minimum(drawn, n - 1), joined)
+            best = int(np.argmin(sum(over_chunks(potentials, n, rows))))
+            added = candidates[[best]]
+            centres = np.concatenate([centres, added])
+            over_chunks(lower, n, rows)
+        return centres
+
+    def _stand_ins(self, items: Index, joined: bool) -> Floats:
+        centres = self._as_rows(items)
+        if joined and self.known.must_table.n + len(self.known.groups):
+            component = self.known.components
+            for position, item in enumerate(items.tolist()):
+                members = self.items[component[self.items] == component[item]]
+                if len(members) > 1:
+                    mean = self._mean_of(members)
+                    if np.linalg.norm(mean) > 0:
+                        centres[position] = self.distortion.as_centres(mean[None])[0]
+        return centres
+
+
+def _dense(rows: Any) -> Floats:
+    return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)

@@ -1,0 +1,158 @@
+"""`KMedoids`: the centres are items, any distance will do, and no set of medoids is undercut."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.metrics import pairwise_distances
+
+from coterie import Constraints
+from coterie.exceptions import InfeasibleConstraintsError
+from coterie.kmeans import KMedoids
+from tests.assign.problems import random_constraints
+from tests.oracles import kmeans as oracle
+
+outvoted = pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
+METRICS = ["euclidean", "manhattan", "cosine", "chebyshev"]
+
+
+def assert_model_is_right(model, D, sample_weight=None, constrained=False):
+    """Medoids are members of their clusters, and the sums are what the distances say.
+
+    Constraints may pull a medoid away from its cluster; two clusters never have the same.
+    """
+    medoids = model.medoid_indices_
+    k = model.n_clusters
+    assert len(set(medoids.tolist())) == k
+    if not constrained:
+        assert model.labels_[medoids].tolist() == list(range(k))
+    w = np.ones(len(D)) if sample_weight is None else sample_weight
+    by_hand = float(w @ D[np.arange(len(D)), medoids[model.labels_]])
+    assert model.inertia_ == pytest.approx(by_hand, rel=1e-6)
+    history = np.asarray(model.history_)
+    assert (np.diff(history) <= 1e-9 * history[:-1] + 1e-12 * D.max()).all()
+    assert history[-1] == pytest.approx(model.objective_, rel=1e-9)
+    return by_hand
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_never_below_the_best_set_of_medoids(metric, seed):
+    hits = total = 0
+    for number in range(12):
+        rng = np.random.default_rng((seed, number))
+        n, k = int(rng.integers(3, 13)), int(rng.integers(1, 4))
+        X = rng.normal(size=(n, 2))
+        D = pairwise_distances(X, metric=metric)
+        w = rng.integers(1, 4, n).astype(float) if number % 2 else None
+        model = KMedoids(k, metric=metric, init="k-medoids++", n_init=12, random_state=number)
+        model.fit(X, sample_weight=w)
+        by_hand = assert_model_is_right(model, D, w)
+        assert model.objective_ == pytest.approx(by_hand, rel=1e-6)
+        best = oracle.best_medoids(D, k, w)
+        assert by_hand >= best - 1e-9
+        total += 1
+        hits += by_hand <= best + 1e-9
+        # without constraints everyone is with the nearest medoid
+        nearest = D[:, model.medoid_indices_].min(axis=1)
+        np.testing.assert_allclose(D[np.arange(n), model.medoid_indices_[model.labels_]], nearest, atol=1e-9)
+    assert hits >= 0.6 * total
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_precomputed_equals_features(metric, seed):
+    rng = np.random.default_rng(seed)
+    X, _ = make_blobs(60, 3, centers=3, cluster_std=4.0, random_state=int(rng.integers(2**31)))
+    D = pairwise_distances(X, metric=metric)
+    c = Constraints([(0, 1), (2, 3)], [(4, 5)], n_items=60, hard=True)
+    for known in (None, c):
+        a = KMedoids(3, metric=metric, random_state=0).fit(X, constraints=known)
+        b = KMedoids(3, metric="precomputed", random_state=0).fit(D, constraints=known)
+        assert a.labels_.tolist() == b.labels_.tolist()
+        assert a.medoid_indices_.tolist() == b.medoid_indices_.tolist()
+        assert a.objective_ == pytest.approx(b.objective_)
+        np.testing.assert_array_equal(a.cluster_centers_, X[a.medoid_indices_])
+        assert a.predict(X).tolist() == D[:, a.medoid_indices_].argmin(axis=1).tolist()
+        np.testing.assert_allclose(a.transform(X), D[:, a.medoid_indices_], atol=1e-5)
+
+
+def test_precomputed_must_be_square_and_honest():
+    with pytest.raises(ValueError, match=r"square|precomputed|shape"):
+        KMedoids(2, metric="precomputed").fit(np.zeros((4, 3)))
+    D = pairwise_distances(np.arange(5.0)[:, None])
+    D[0, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        KMedoids(2, metric="precomputed").fit(D)
+
+
+@outvoted
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("batch", range(3))
+def test_hard_statements_hold_and_soft_ones_are_reported(batch, seed):
+    for number in range(10):
+        rng = random.Random(f"{seed} {batch} {number}")
+        n, k = rng.randint(4, 10), rng.randint(2, 3)
+        c = random_constraints(rng, n, hard=0.3, dense=0.5)
+        X = np.array([[rng.gauss(0, 1), rng.gauss(0, 1)] for _ in range(n)])
+        model = KMedoids(k, random_state=number)
+        if not c.only_hard().check(k, nonempty=True):
+            with pytest.raises(InfeasibleConstraintsError):
+                model.fit(X, constraints=c)
+            continue
+        model.fit(X, constraints=c)
+        assert oracle.obeys_hard(model.labels_.tolist(), oracle.statements(c))
+        assert model.violations_.n_broken == c.violations(model.labels_).n_broken
+        assert_model_is_right(model, pairwise_distances(X), constrained=True)
+
+
+@outvoted
+def test_constraints_are_priced(seed):
+    """Opposite items must join: a weight of nothing breaks the pairs, a huge one keeps them."""
+    rng = np.random.default_rng(seed)
+    X = np.repeat([[0.0, 0.0], [20.0, 0.0]], 8, axis=0) + rng.normal(size=(16, 2))
+    c = Constraints([(0, 8)], n_items=16)
+    cheap = KMedoids(2, weight=0.0, random_state=0).fit(X, constraints=c)
+    dear = KMedoids(2, weight=1e6, n_init=10, random_state=0).fit(X, constraints=c)
+    assert cheap.violations_.n_broken == 1
+    assert cheap.objective_ == pytest.approx(cheap.inertia_)
+    assert not dear.violations_
+
+
+def test_blobs_are_found_with_any_metric(seed):
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2], 20)
+    X = np.array([[40.0, 0.0], [0.0, 40.0], [-40.0, -40.0]])[y] + rng.normal(size=(60, 2))
+    for metric in METRICS:
+        model = KMedoids(3, metric=metric, n_init=5, random_state=0).fit(X)
+        assert len({(a, b) for a, b in zip(y.tolist(), model.labels_.tolist(), strict=True)}) == 3
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_repeated_rows_and_as_many_medoids_as_items():
+    X = np.array([[0.0], [0.0], [0.0], [9.0]])
+    model = KMedoids(2, random_state=0).fit(X)
+    assert model.objective_ == 0
+    assert model.labels_[3] != model.labels_[0]
+    every = KMedoids(4, random_state=0).fit(np.arange(4.0)[:, None])
+    assert sorted(every.labels_.tolist()) == [0, 1, 2, 3]
+    assert every.objective_ == 0
+    same = KMedoids(3, random_state=0).fit(np.zeros((5, 2)))
+    assert same.objective_ == 0
+    assert len(set(same.medoid_indices_.tolist())) == 3
+
+
+def test_an_odd_distance_that_is_not_a_metric(seed):
+    """Dissimilarities that break the triangle inequality are fine; the sums still hold."""
+    rng = np.random.default_rng(seed)
+    D = rng.random((30, 30))
+    D = (D + D.T) / 2
+    np.fill_diagonal(D, 0)
+    model = KMedoids(4, metric="precomputed", random_state=0).fit(D)
+    assert_model_is_right(model, D)
+
+
+def test_unknown_metric_is_refused():
+    with pytest.raises(ValueError, match="metric"):
+        KMedoids(2, metric="as the crow flies").fit(np.zeros((4, 2)))
