@@ -55,6 +55,7 @@ class Core:
     row_unit: Index
     block_ptr: Index
     block_unit: Index
+    block_of: Index
     # what is paid in any case: to be added to what edges and rows pay
     constant: float = 0.0
     forbids: bool = False
@@ -198,6 +199,8 @@ def build_core(known: Constraints, obey: Literal["all", "hard"]) -> Core:
         block_ptr, block_unit = _blocks(known, items, unit, n_units)
     else:
         block_ptr, block_unit = np.zeros(1, dtype=np.int64), none[0]
+    block_of = np.full(n_units, -1, dtype=np.int64)
+    block_of[block_unit] = np.repeat(np.arange(len(block_ptr) - 1), np.diff(block_ptr))
     return Core(
         items=items,
         unit=unit,
@@ -215,6 +218,7 @@ def build_core(known: Constraints, obey: Literal["all", "hard"]) -> Core:
         row_unit=owner[order][by_row],
         block_ptr=block_ptr,
         block_unit=block_unit,
+        block_of=block_of,
         constant=_rest(constant, weight),
         forbids=bool(np.isinf(weight).any() or np.isinf(entry_weight).any()),
         cliques=got.cliques,

@@ -127,8 +127,8 @@ def _solve_part(core: Core, units: Index, cost: Floats, budget: int) -> tuple[La
         objective[together] = np.repeat(prices[~forbidden], k)
         return _minimise(objective, rules, relative, ends, prices, budget)
 
-    # Dear prices drown the costs. If nothing that is dear is broken at lower prices, the answer is best at the
-    # true ones too, which can only add to what others cost.
+    # Dear prices drown the costs. If nothing that is dear is broken at lower prices, the answer is best at
+    # the true ones too, which can only add to what others cost.
     dear = ~forbidden & (np.abs(weight) > relative.sum())
     if dear.any():
         lower = np.where(dear, np.sign(weight) * relative.sum(), weight)

@@ -203,11 +203,18 @@ def _to_own(X: Any, labels: Any, centres: Any, start: int, stop: int, out: Any) 
     """Squared distance of rows `start` to `stop` to the centre of their label, in float64."""
     d = X.shape[1]
     for row in range(start, stop):
-        total = 0.0
-        for j in range(d):
-            gap = X[row, j] - centres[labels[row], j]
-            total += gap * gap
-        out[row] = total
+        own = labels[row]
+        # two sums side by side: each addition waits for the one before
+        even = odd = 0.0
+        for j in range(0, d - 1, 2):
+            gap = X[row, j] - centres[own, j]
+            even += gap * gap
+            gap = X[row, j + 1] - centres[own, j + 1]
+            odd += gap * gap
+        if d % 2 == 1:
+            gap = X[row, d - 1] - centres[own, d - 1]
+            even += gap * gap
+        out[row] = even + odd
 
 
 @kernel
@@ -219,6 +226,16 @@ def _dot_own(X: Any, labels: Any, centres: Any, start: int, stop: int, out: Any)
         for j in range(d):
             total += X[row, j] * centres[labels[row], j]
         out[row] = total
+
+
+@kernel
+def _column_sums(X: Any, mass: Any, start: int, stop: int, out: Any) -> None:
+    """Weighted sums of the features over rows `start` to `stop`, in float64."""
+    d = X.shape[1]
+    for row in range(start, stop):
+        m = mass[row] if mass.shape[0] > 0 else 1.0
+        for j in range(d):
+            out[j] += m * X[row, j]
 
 
 @kernel
@@ -306,13 +323,12 @@ class DensePoints:
         rows = chunk_rows(self.n, self.d, self.d)
         total = mass.sum() if len(mass) else float(self.n)
 
-        def mean_of(start: int, stop: int) -> Floats:
-            part = self.X[start:stop]
-            if not len(mass):
-                return part.sum(axis=0, dtype=np.float64)
-            return mass[start:stop] @ part
+        def sums(start: int, stop: int) -> Floats:
+            out = np.zeros(self.d)
+            _column_sums(self.X, mass, start, stop, out)
+            return out
 
-        mean = np.sum(over_chunks(mean_of, self.n, rows), axis=0) / total
+        mean = np.sum(over_chunks(sums, self.n, rows), axis=0) / total
 
         def squares(start: int, stop: int) -> Floats:
             out = np.zeros(self.d)

@@ -58,19 +58,6 @@ def _field(
 
 
 @kernel
-def _content(u: int, cost: Any, acts: Any, labels: Any) -> bool:
-    """Whether unit u is where it costs least, shares with all it wins by and with none it pays for."""
-    indptr, indices, weight, entry_ptr = acts[0], acts[1], acts[2], acts[3]
-    own = labels[u]
-    if cost[u, own] > 0.0 or entry_ptr[u] < entry_ptr[u + 1]:
-        return False
-    met = True
-    for t in range(indptr[u], indptr[u + 1]):
-        met = met and (labels[indices[t]] == own) != (weight[t] > 0.0)
-    return met
-
-
-@kernel
 def _sweep(
     cost: Any,
     acts: Any,
@@ -90,7 +77,7 @@ def _sweep(
     Written: `labels`, `counts`, and what says who is due: `dirty` (a neighbour moved), `row_time` against
     `unit_time` (a row changed since the unit was last visited), `clock`.
     """
-    indptr, indices, _, entry_ptr, entry_row, _, _, entry_mass = acts
+    indptr, indices, weight, entry_ptr, entry_row, _, _, entry_mass = acts
     k = cost.shape[1]
     moves = 0
     for position in range(start, stop):
@@ -104,7 +91,49 @@ def _sweep(
         if not due:
             continue
         dirty[u] = 0
-        if _content(u, cost, acts, labels):
+        if entry_ptr[u] == entry_ptr[u + 1]:
+            # Edges alone, the common case, written out: a call would copy all arrays' descriptors. Where
+            # nobody is in the way in the cheapest cluster, only clusters of neighbours can be better.
+            own = labels[u]
+            best = own
+            here = cost[u, own]
+            if here > 0.0:
+                best = 0
+                while cost[u, best] > 0.0:
+                    best += 1
+            least = 0.0
+            for t in range(indptr[u], indptr[u + 1]):
+                h = labels[indices[t]]
+                if h == own:
+                    here += weight[t]
+                if h == best:
+                    least += weight[t]
+            if least > 0.0:
+                for h in range(k):
+                    out[h] = cost[u, h]
+                for t in range(indptr[u], indptr[u + 1]):
+                    out[labels[indices[t]]] += weight[t]
+                best = 0
+                for h in range(1, k):
+                    if out[h] < out[best]:
+                        best = h
+                least = out[best]
+            else:
+                for t in range(indptr[u], indptr[u + 1]):
+                    h = labels[indices[t]]
+                    if weight[t] < 0.0 and h != best:
+                        there = cost[u, h]
+                        for s in range(indptr[u], indptr[u + 1]):
+                            if labels[indices[s]] == h:
+                                there += weight[s]
+                        if there < least:
+                            least = there
+                            best = h
+            if best != own and least < here - RELATIVE * max(abs(least), abs(here)):
+                moves += 1
+                labels[u] = best
+                for t in range(indptr[u], indptr[u + 1]):
+                    dirty[indices[t]] = 1
             continue
         clock[0] += 1
         unit_time[u] = clock[0]
@@ -141,6 +170,7 @@ def _move_blocks(
     labels: Any,
     block_ptr: Any,
     block_unit: Any,
+    block_of: Any,
     start: int,
     stop: int,
     dirty: Any,
@@ -153,28 +183,58 @@ def _move_blocks(
     """Move each of the blocks `start` to `stop` as a whole where that pays; returns the number of moves.
 
     `out` and `total` are scratch of length k, `before` of the length of the longest block. The energy of a
-    block is summed while its units are taken out, or put in, one by one.
+    block of units with entries is summed while they are taken out, or put in, one by one.
     """
-    indptr, indices, _, entry_ptr, entry_row, _, _, entry_mass = acts
+    indptr, indices, weight, entry_ptr, entry_row, _, _, entry_mass = acts
     k = cost.shape[1]
     moves = 0
     for b in range(start, stop):
         low = block_ptr[b]
         size = block_ptr[b + 1] - low
-        content = True
-        for position in range(size):
-            if not _content(block_unit[low + position], cost, acts, labels):
-                content = False
-                break
-        if content:
-            continue
         now = 0.0
+        plain = True
         for h in range(k):
             total[h] = 0.0
         for position in range(size):
             u = block_unit[low + position]
+            before[position] = labels[u]
+            plain = plain and entry_ptr[u] == entry_ptr[u + 1]
+        if plain:
+            # what the world outside says about each cluster; inside, all are together or as they are
+            inside_now = inside_then = 0.0
+            for position in range(size):
+                u = block_unit[low + position]
+                own = labels[u]
+                now += cost[u, own]
+                for h in range(k):
+                    total[h] += cost[u, h]
+                for t in range(indptr[u], indptr[u + 1]):
+                    v = indices[t]
+                    together = labels[v] == own
+                    if block_of[v] == b:
+                        inside_then += weight[t]
+                        inside_now += weight[t] if together else 0.0
+                    else:
+                        total[labels[v]] += weight[t]
+                        now += weight[t] if together else 0.0
+            best = 0
+            for h in range(1, k):
+                if total[h] < total[best]:
+                    best = h
+            now += 0.5 * inside_now
+            then = total[best] + 0.5 * inside_then
+            if then < now - RELATIVE * max(abs(then), abs(now)):
+                moves += 1
+                for position in range(size):
+                    u = block_unit[low + position]
+                    labels[u] = best
+                    dirty[u] = 1
+                    for t in range(indptr[u], indptr[u + 1]):
+                        dirty[indices[t]] = 1
+            continue
+        for position in range(size):
+            u = block_unit[low + position]
             h = labels[u]
-            before[position] = h
             labels[u] = -1
             for e in range(entry_ptr[u], entry_ptr[u + 1]):
                 counts[entry_row[e], h] -= entry_mass[e]
@@ -182,8 +242,7 @@ def _move_blocks(
             now += out[h]
         # what the rest of the world says about each cluster; inside the block nothing depends on it
         for position in range(size):
-            u = block_unit[low + position]
-            _field(u, cost, acts, counts, labels, out)
+            _field(block_unit[low + position], cost, acts, counts, labels, out)
             for h in range(k):
                 total[h] += out[h]
         best = 0
@@ -309,6 +368,7 @@ def improve_soft(core: Core, cost: Floats, labels: Labels, order: Any, max_sweep
                 labels,
                 core.block_ptr,
                 core.block_unit,
+                core.block_of,
                 start,
                 min(start + step, n_blocks),
                 dirty,

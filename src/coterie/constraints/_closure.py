@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -100,8 +101,6 @@ class Contracted:
     ----------
     component : array of shape (n_items,)
         Component of each item, numbered by first appearance.
-    sizes : array of shape (n_components,)
-        Number of items of each component.
     indptr, indices, weight : arrays
         The stated cannot-links as a symmetric sparse graph over components (CSR), the weights of
         parallel ones summed.
@@ -122,7 +121,6 @@ class Contracted:
     """
 
     component: IntArray
-    sizes: IntArray
     indptr: IntArray
     indices: IntArray
     weight: FloatArray
@@ -144,7 +142,12 @@ class Contracted:
     @property
     def n_components(self) -> int:
         """Number of components, single items included."""
-        return len(self.sizes)
+        return len(self.indptr) - 1
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """Number of items of each component."""
+        return frozen(np.bincount(self.component, minlength=self.n_components), np.int64)
 
     @property
     def n_contradictions(self) -> int:
@@ -166,12 +169,12 @@ def find_components(n_items: int, must: Pairs, groups: Sequence[Group]) -> IntAr
 
 def contract(component: IntArray, cannot: Pairs, groups: Sequence[Group]) -> Contracted:
     """Lift the active cannot-links and groups to components."""
-    sizes = np.bincount(component).astype(np.int64)
+    n_nodes = int(component.max(initial=-1)) + 1
     rows = np.flatnonzero(cannot.active)
     ends = component[cannot.ij[rows]]
     inside = ends[:, 0] == ends[:, 1]
     broken_pairs = rows[inside]
-    graph = sparse_graph(len(sizes), ends[~inside], cannot.weight[rows[~inside]], rows[~inside])
+    graph = sparse_graph(n_nodes, ends[~inside], cannot.weight[rows[~inside]], rows[~inside])
 
     cliques: list[tuple[IntArray, int]] = []
     parts: list[tuple[IntArray, IntArray, int]] = []
@@ -183,7 +186,7 @@ def contract(component: IntArray, cannot: Pairs, groups: Sequence[Group]) -> Con
         i, j = _broken_by(group, nodes)
         broken_groups += [(position, a, b) for a, b in zip(i.tolist(), j.tolist(), strict=True)]
         if group.kind == "distinct":
-            code, node = np.divmod(np.unique(group.codes * len(sizes) + nodes), len(sizes))
+            code, node = np.divmod(np.unique(group.codes * n_nodes + nodes), n_nodes)
             cliques += [(part, position) for part in np.split(node, np.flatnonzero(np.diff(code)) + 1)]
         elif group.kind == "label":
             cliques.append((np.unique(nodes), position))
@@ -194,7 +197,6 @@ def contract(component: IntArray, cannot: Pairs, groups: Sequence[Group]) -> Con
     lengths = np.array([len(nodes) for nodes, _ in cliques], dtype=np.int64)
     return Contracted(
         component=component,
-        sizes=sizes,
         indptr=graph[0],
         indices=graph[1],
         weight=graph[2],
@@ -225,7 +227,8 @@ def sparse_graph(
 
     head, tail = np.concatenate([low, high]), np.concatenate([high, low])
     by_head = np.lexsort((tail, head))
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(head, minlength=n_nodes))]).astype(np.int64)
+    indptr = np.zeros(n_nodes + 1, dtype=np.int64)
+    np.cumsum(np.bincount(head, minlength=n_nodes), out=indptr[1:])
     return indptr, tail[by_head], np.tile(total, 2)[by_head], np.tile(kept, 2)[by_head]
 
 

@@ -225,7 +225,7 @@ def _colour_core(
 
 
 def _witness(graph: Contracted, apart: ApartGraph, colour: IntArray, k: int, nonempty: bool) -> IntArray:
-    of_component = np.zeros(graph.n_components, dtype=np.int64)
+    of_component = np.zeros(graph.n_components, dtype=np.int32)
     of_component[apart.nodes] = colour
     of_component[apart.twins] = of_component[apart.twin_of]
     if nonempty:

@@ -113,9 +113,9 @@ class PrototypeClusterer(
                 except DeadEndError as error:
                     self.n_failed_starts_ += 1
                     failed = error
-                    continue
-                if best is None or clearly_less(found.objective, best.objective):
-                    best = found
+                else:
+                    if best is None or clearly_less(found.objective, best.objective):
+                        best = found
                 if starts.stopped:
                     break
         if best is None:

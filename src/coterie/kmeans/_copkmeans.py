@@ -123,7 +123,8 @@ class COPKMeans(PrototypeClusterer):
     Notes
     -----
     Time O(n k d) an iteration for the free items, and O(P k + m) for P constrained units and m pairs; memory
-    O(n + P (k + d)) beside X. Cluster numbers have no meaning of their own, unless `init` gives them one.
+    O(n + P (k + d)) beside X. Cluster numbers have no meaning of their own, unless `init` gives them one. A
+    weight of 2 is an item twice, but where an empty cluster is refilled: there one item moves.
 
     References
     ----------

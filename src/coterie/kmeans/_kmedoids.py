@@ -71,8 +71,12 @@ def _compare(X: Any, Y: Any, metric: Any) -> Any:
     return pairwise_distances(X, Y, metric=metric)
 
 
-def _first_of_least(total: Floats) -> int:
-    """The first entry that is least but for rounding: two items of a pair have equal sums."""
+def _first_of_least(total: Floats, mass: Floats) -> int:
+    """The first entry that is least but for rounding: two items of a pair have equal sums.
+
+    An item without weight does not stand for others, as if it were not there.
+    """
+    total = np.where(mass > 0, total, np.inf) if (mass > 0).any() else total
     return int(np.argmax(total <= total.min() * (1.0 + 1e-9)))
 
 
@@ -287,7 +291,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
                 price -= price.min(axis=1, keepdims=True)
                 units = core.assign(price, units, lambda items: cost[items])
                 found[core.core.items] = units[core.core.unit]
-                penalty = core.penalty(units)
+                penalty = core.final_penalty(found)
             return found, cost, penalty
 
         while n_iter < self.max_iter:
@@ -322,6 +326,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         """The best member of each cluster, or the medoid it had if that is better; and what it gains."""
         found, gained = medoids.copy(), 0.0
         taken = np.zeros(distances.n, dtype=bool)
+        taken[medoids] = True
         free = np.ones(distances.n, dtype=bool)
         if core is not None:
             free[core.core.items] = False
@@ -332,14 +337,21 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
                 worth = np.where(free & ~taken, own, -1.0)
                 item = int(np.argmax(worth))
                 if worth[item] > 0:
+                    taken[found[h]] = False
                     found[h] = item
                     taken[item] = True
                 continue
-            total = distances.sums(members, mass)
-            best = _first_of_least(total)
+            # constraints may have pulled the medoid of another cluster in here
+            candidate = ~taken[members] | (members == medoids[h])
+            if not candidate.any():
+                continue
+            total = np.where(candidate, distances.sums(members, mass), np.inf)
+            best = _first_of_least(total, mass[members])
             now = float(own[members].sum())
             if total[best] < now * (1.0 - 1e-12) or (medoids[h] not in members and total[best] <= now):
+                taken[found[h]] = False
                 found[h] = members[best]
+                taken[found[h]] = True
                 gained += now - float(total[best])
         return found, gained
 
@@ -368,7 +380,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         groups = _groups(known, self.n_clusters)
         if len(groups) > self.n_clusters:
             groups = _merged(distances, known, groups, self.n_clusters)
-        chosen = [int(g[_first_of_least(distances.sums(g, mass))]) for g in groups]
+        chosen = [int(g[_first_of_least(distances.sums(g, mass), mass[g])]) for g in groups]
         if not chosen:
             chosen = [_middle_item(distances, mass)[0]]
         return self._fill(distances, mass, chosen, None)
@@ -377,7 +389,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         """Add items far from the chosen: the farthest, or drawn by distance where there is a generator."""
         nearest = distances.between(None, np.array(chosen)).min(axis=1)
         while len(chosen) < self.n_clusters:
-            far = nearest.copy()
+            far = np.where(mass > 0, nearest, 0.0)
             far[chosen] = -1.0
             item = int(np.argmax(far))
             if rng is not None and (far > 0).any():
@@ -466,7 +478,9 @@ def _middle_item(distances: _Distances, mass: Floats) -> tuple[int, float]:
     """The best single medoid among a sample of the items, and what it costs."""
     sample = np.arange(0, distances.n, distances.n // 1000 + 1)
     total = distances.sums(sample, mass)
-    return int(sample[_first_of_least(total)]), float(total.min() / max(mass[sample].sum(), 1e-300))
+    return int(sample[_first_of_least(total, mass[sample])]), float(
+        total.min() / max(mass[sample].sum(), 1e-300)
+    )
 
 
 def _one_medoid(distances: _Distances, mass: Floats) -> float:

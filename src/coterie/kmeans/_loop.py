@@ -108,6 +108,7 @@ class PrototypeLoop:
             self.unit_sums = points.add_up(core.items, core.unit, core.n_units, distortion.factor)
             mass = distortion.mass[core.items] if len(distortion.mass) else np.ones(len(core.items))
             self.unit_mass = np.bincount(core.unit, mass, core.n_units)
+            self.cost = np.empty((core.n_units, k))
 
     def run(self, centres: Floats, *, max_iter: int, tol: float, step: Callable[[float], bool]) -> Outcome:
         """One start, from given centres."""
@@ -117,6 +118,7 @@ class PrototypeLoop:
         self.unit_labels: Labels = np.full(
             0 if self.solver is None else self.core.n_units, -1, dtype=np.int32
         )
+        self.penalty = 0.0
         limit = tol * self.distortion.tolerance_unit
         history: list[float] = []
         best: tuple[float, Floats, Labels, Labels] | None = None
@@ -147,7 +149,10 @@ class PrototypeLoop:
         slopes, intercepts = self.distortion.linear(centres)
         changed = self._assign_free(slopes, intercepts)
         if self.solver is not None:
-            cost = np.asarray(self.unit_sums @ slopes.T)
+            if sparse.issparse(self.unit_sums):
+                cost = np.asarray(self.unit_sums @ slopes.T)
+            else:
+                cost = np.matmul(self.unit_sums, slopes.T, out=self.cost)
             _above_least(cost, self.unit_mass, intercepts, self.share)
             last = self.unit_labels if self.unit_labels[0] >= 0 else None
             found = self.solver.assign(
@@ -156,6 +161,7 @@ class PrototypeLoop:
                 lambda items: self.distortion.points.scores(items, slopes, intercepts),
             )
             changed += self._set_units(found)
+            self.penalty = self.solver.penalty(found)
         return changed
 
     def _assign_free(self, slopes: Floats, intercepts: Floats) -> int:
@@ -202,10 +208,7 @@ class PrototypeLoop:
         value = self.distortion.value(*self.totals[:2], centres)
         if value < _FEW_DIGITS * self.distortion.spread:
             value = float(self.distortion.to_own(self.labels, centres).sum())
-        return self.share * value + self._penalty()
-
-    def _penalty(self) -> float:
-        return 0.0 if self.solver is None else self.solver.penalty(self.unit_labels)
+        return self.share * value + self.penalty
 
     def _update(self, centres: Floats) -> Floats:
         """The best centres; an empty cluster first takes in the unit that gains most by it."""
@@ -244,6 +247,7 @@ class PrototypeLoop:
                     found = self.unit_labels.copy()
                     found[unit] = h
                     self._set_units(found)
+                    self.penalty = self.solver.penalty(found)  # type: ignore[union-attr]
                     unit_gain[unit] = -np.inf
                 else:
                     unit_gain[unit] = -np.inf

@@ -41,9 +41,8 @@ class _Seeds:
 
     def means(self, starts: Starts) -> Floats:
         """The centre of each class."""
-        found = [starts._mean_of(self.items[self.codes == code]) for code in range(len(self.names))]
-        centres = np.array(found).reshape(len(found), starts.distortion.points.d)
-        return starts.distortion.as_centres(centres) if len(found) else centres
+        found = [starts.centre_of(self.items[self.codes == code]) for code in range(len(self.names))]
+        return np.array(found).reshape(len(found), starts.distortion.points.d)
 
 
 def _in_order(names: tuple[Hashable, ...]) -> list[Hashable]:

@@ -100,14 +100,18 @@ class Starts:
         found = np.flatnonzero(met == len(components))[:1]
         if not len(found):
             return np.empty((0, self.distortion.points.d))
-        return self._mean_of(np.flatnonzero(graph.component == found[0]))[None]
+        return self.centre_of(np.flatnonzero(graph.component == found[0]))[None]
 
-    def _mean_of(self, items: Index) -> Floats:
-        """The centre of some items."""
+    def centre_of(self, items: Index) -> Floats:
+        """The centre of some items; the first of them that has one where they cancel each other."""
         mass = self.distortion.mass[items] if len(self.distortion.mass) else np.ones(len(items))
         rows = self.distortion.rows(items)
         total = mass.sum()
-        return mass @ rows / total if total > 0 else rows.mean(axis=0)
+        mean = mass @ rows / total if total > 0 else rows.mean(axis=0)
+        if self.distortion.name == "cosine" and not np.linalg.norm(mean) > 1e-12:
+            rows = rows[np.linalg.norm(rows, axis=1) > 0]
+            mean = rows[0] if len(rows) else np.ones_like(mean)
+        return self.distortion.as_centres(mean[None])[0]
 
     def random(self) -> Floats:
         """Rows at random, by their weight."""
@@ -175,9 +179,7 @@ class Starts:
             for position, item in enumerate(items.tolist()):
                 members = self.items[component[self.items] == component[item]]
                 if len(members) > 1:
-                    mean = self._mean_of(members)
-                    if np.linalg.norm(mean) > 0:
-                        centres[position] = self.distortion.as_centres(mean[None])[0]
+                    centres[position] = self.centre_of(members)
         return centres
 
 
