@@ -11,13 +11,13 @@ PYTEST_WHEEL = cd $(1) && bin/python -m pytest -q -m "contract and not slow" -p 
 .PHONY: help run test test-slow test-wheel test-min lint format dist bench clean
 
 help:
-	@echo "make run        check 60 constraints on the wine data and explain two planted contradictions"
+	@echo "make run        cluster the wine data under 60 constraints; writes runs/wine/"
 	@echo "make test       the suite (budget $(TEST_BUDGET) s)"
 	@echo "make test-slow  the long property tests"
 	@echo "make test-wheel build the wheel and run the contract tests against it"
 	@echo "make test-min   the same with the oldest supported scikit-learn"
 	@echo "make lint       ruff, mypy, import-linter"
-	@echo "make bench      measure the figures of benchmarks/"
+	@echo "make bench      measure the quick figures of benchmarks/ (python -m benchmarks --list: all of them)"
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Coterie needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -26,7 +26,7 @@ $(READY): pyproject.toml
 	@touch $(READY)
 
 run: $(READY)
-	$(BIN)/python examples/check_wine.py
+	$(BIN)/python examples/cluster_wine.py runs/wine
 
 test: $(READY)
 	COTERIE_TEST_BUDGET=$(TEST_BUDGET) $(BIN)/python -m pytest -n 2 --durations=10

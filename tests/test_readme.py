@@ -7,14 +7,26 @@ README = (Path(__file__).resolve().parents[1] / "README.md").read_text()
 
 
 def test_python_of_the_readme_prints_what_it_says(capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.S)
-    exec(compile(code, "README.md", "exec"), {})
-    printed = capsys.readouterr().out
-    promised = re.findall(r"^# (.+)$", code, flags=re.M)
-    assert len(promised) == 3
-    for line in promised:
-        assert line in printed
+    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.S)
+    assert len(blocks) == 2
+    for code, n_promised in zip(blocks, (1, 3), strict=True):
+        exec(compile(code, "README.md", "exec"), {})
+        printed = capsys.readouterr().out
+        promised = re.findall(r"^# (.+)$", code, flags=re.M)
+        assert len(promised) == n_promised
+        for line in promised:
+            assert line in printed
     assert printed.startswith("feasible\ninfeasible with 2 clusters")
+
+
+def test_every_method_of_the_readme_exists():
+    import coterie
+    from coterie.testing import constrained_clusterers
+
+    table = README[README.index("## Methods") : README.index("## Say what you know")]
+    named = set(re.findall(r"^\| `(\w+)` \|", table, flags=re.M))
+    assert named == {kind.__name__ for kind in constrained_clusterers()}
+    assert all(hasattr(coterie, name) for name in named)
 
 
 def test_every_public_name_of_the_readme_exists():

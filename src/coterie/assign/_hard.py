@@ -14,6 +14,7 @@ ours.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -500,9 +501,8 @@ class HardSearch:
         _wishes(cost, self.labels, order, first[:-1].copy(), who)
         # as many pairs at a time as a million wishes, so that control returns now and then
         cuts = np.searchsorted(first, np.arange(0, n_wishes, 1_000_000))
-        bounds = np.unique(np.concatenate([cuts, [k * k]]))
-        bounds[0] = 0
+        bounds = sorted({0, *cuts.tolist(), k * k})
         flips = 0
-        for start, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        for start, stop in pairwise(bounds):
             flips += _chains(*common, first, who, start, stop, seen, row_seen, queue, self.state)
         return flips

@@ -74,8 +74,9 @@ class HardSolver:
             core = np.searchsorted(component, apart.nodes[left])
             easy = np.searchsorted(component, np.concatenate([apart.nodes[order[::-1]], apart.twins]))
             # a group of one code, say, acts on nobody in the end
-            rest = np.setdiff1d(self.acting, np.concatenate([core, easy]))
-            self._kernel = core, np.concatenate([easy, rest])
+            rest = self.core.acting
+            rest[core] = rest[easy] = False
+            self._kernel = core, np.concatenate([easy, np.flatnonzero(rest)])
         return self._kernel
 
     def greedy(self, cost: Floats, order: Index) -> Labels:

@@ -22,7 +22,7 @@ Labels = NDArray[np.int32]
 Index = NDArray[np.int64]
 
 # Numbers in a block of scores: it stays in the second-level cache with the rows it came from.
-_BLOCK = 1 << 15
+_BLOCK = 1 << 16
 # Rows that say where the middle of the data is.
 _SAMPLE = 1000
 NOTHING = np.empty(0)
@@ -229,24 +229,15 @@ def _dot_own(X: Any, labels: Any, centres: Any, start: int, stop: int, out: Any)
 
 
 @kernel
-def _column_sums(X: Any, mass: Any, start: int, stop: int, out: Any) -> None:
-    """Weighted sums of the features over rows `start` to `stop`, in float64."""
+def _moments(X: Any, about: Any, mass: Any, start: int, stop: int, sums: Any, squares: Any) -> None:
+    """Weighted sums of `x - about` and of its squares over rows `start` to `stop`, feature by feature."""
     d = X.shape[1]
     for row in range(start, stop):
         m = mass[row] if mass.shape[0] > 0 else 1.0
         for j in range(d):
-            out[j] += m * X[row, j]
-
-
-@kernel
-def _scatter(X: Any, centre: Any, mass: Any, start: int, stop: int, out: Any) -> None:
-    """Weighted squares of `x - centre`, added up feature by feature."""
-    d = X.shape[1]
-    for row in range(start, stop):
-        m = mass[row] if mass.shape[0] > 0 else 1.0
-        for j in range(d):
-            gap = X[row, j] - centre[j]
-            out[j] += m * (gap * gap)
+            gap = X[row, j] - about[j]
+            sums[j] += m * gap
+            squares[j] += m * (gap * gap)
 
 
 class DensePoints:
@@ -320,22 +311,18 @@ class DensePoints:
         return np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
 
     def spread(self, mass: Floats) -> tuple[Floats, float]:
-        rows = chunk_rows(self.n, self.d, self.d)
+        about = self.typical()
+
+        def job(start: int, stop: int) -> Floats:
+            out = np.zeros((2, self.d))
+            _moments(self.X, about, mass, start, stop, out[0], out[1])
+            return out
+
+        parts = over_chunks(job, self.n, chunk_rows(self.n, self.d, self.d))
+        sums, squares = np.sum(parts, axis=0)
         total = mass.sum() if len(mass) else float(self.n)
-
-        def sums(start: int, stop: int) -> Floats:
-            out = np.zeros(self.d)
-            _column_sums(self.X, mass, start, stop, out)
-            return out
-
-        mean = np.sum(over_chunks(sums, self.n, rows), axis=0) / total
-
-        def squares(start: int, stop: int) -> Floats:
-            out = np.zeros(self.d)
-            _scatter(self.X, mean, mass, start, stop, out)
-            return out
-
-        return mean, float(np.sum(over_chunks(squares, self.n, rows)))
+        away = sums / total
+        return about + away, max(float(squares.sum() - total * (away @ away)), 0.0)
 
 
 class SparsePoints:

@@ -146,7 +146,12 @@ class Constraints(Buildable):
     def constrained_items(self) -> IntArray:
         """The items that any statement names, sorted."""
         named = [self._must.ij.ravel(), self._cannot.ij.ravel(), *(group.items for group in self._groups)]
-        return frozen(np.unique(np.concatenate(named)))
+        if sum(map(len, named)) < self._n_items // 20:
+            return frozen(np.unique(np.concatenate(named)))
+        seen = np.zeros(self._n_items, dtype=bool)
+        for items in named:
+            seen[items] = True
+        return frozen(np.flatnonzero(seen))
 
     @cached_property
     def components(self) -> IntArray:
