@@ -17,7 +17,9 @@ import numpy as np
 from coterie import Constraints
 import coterie.constraints
 from coterie._compiled import all_kernels
+from tests.assign.test_kernels import every_kernel
 
+every_kernel()
 # large enough that nothing is interpreted
 n = 30_000
 i = np.arange(n - 1)
@@ -27,9 +29,9 @@ rng = np.random.default_rng(0)
 y = rng.integers(4, size=n)
 Constraints.sample(y, n_pairs=60_000, random_state=0).check(4)
 assert Constraints(None, np.column_stack([i, i + 1]).tolist() + [(0, n - 1)], n_items=n).check(2)
-idle = [k.__name__ for k in all_kernels() if k._compiled is None]
-assert not idle, idle
-print("compiled anew:", sum(sum(k.compiled.stats.cache_misses.values()) for k in all_kernels()))
+used = [k for k in all_kernels() if k._compiled is not None]
+print("idle:", [k.__name__ for k in all_kernels() if k not in used])
+print("compiled anew:", sum(sum(k.compiled.stats.cache_misses.values()) for k in used))
 """
 
 
@@ -46,7 +48,9 @@ def run(code, **environment):
 def test_a_second_process_finds_every_kernel_in_the_cache(tmp_path):
     first = run(COMPILE_ALL, NUMBA_CACHE_DIR=str(tmp_path))
     assert first.returncode == 0, first.stderr
+    assert "idle: []" in first.stdout, first.stdout
     assert "compiled anew: 0" not in first.stdout
+    # now a kernel that only others call is loaded as a part of them
     second = run(COMPILE_ALL, NUMBA_CACHE_DIR=str(tmp_path))
     assert "compiled anew: 0" in second.stdout, second.stdout + second.stderr
 
@@ -74,6 +78,27 @@ print([w.category.__name__ for w in caught])
     assert done.stdout.strip() == "['UncachedKernelWarning']", done.stdout + done.stderr
 
 
+def test_a_fit_without_writable_folder_gives_one_warning(tmp_path):
+    code = """
+import warnings, numba.core.caching as caching
+caching.CacheImpl._locator_classes = []
+caching.CompileResultCacheImpl._locator_classes = []
+import numpy as np
+from coterie import Constraints, PCKMeans
+X = np.array([[0.0], [1.0], [8.0], [9.0]])
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    known = Constraints([(0, 1)], [(1, 2)], n_items=4)
+    labels = PCKMeans(2, random_state=0).fit(X, constraints=known).labels_
+assert labels[0] == labels[1] != labels[2] == labels[3]
+print([w.category.__name__ for w in caught])
+"""
+    script = tmp_path / "uncached.py"
+    script.write_text(code)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert done.stdout.strip() == "['UncachedKernelWarning']", done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(
     "lane", [{"NUMBA_BOUNDSCHECK": "1"}, {"NUMBA_DISABLE_JIT": "1"}], ids=["bounds checked", "JIT off"]
 )
@@ -89,6 +114,7 @@ def test_kernels_in_other_lanes(lane, tmp_path):
             "-p",
             "no:cacheprovider",
             "tests/constraints",
+            "tests/assign/test_kernels.py",
         ],
         capture_output=True,
         text=True,

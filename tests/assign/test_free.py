@@ -104,7 +104,7 @@ def test_many_rows_cross_every_block(seed):
         w = rng.random(n)
         weighted = free(given, centres, sample_weight=w)
         by_hand = float(w @ ((X - centres[truth]) ** 2).sum(axis=1))
-        assert weighted.cost == pytest.approx(by_hand, rel=1e-2 if given.dtype == np.float32 else 1e-6)
+        assert weighted.cost == pytest.approx(by_hand, rel=1e-2 if given.dtype == np.float32 else 1e-4)
 
 
 def test_many_clusters(seed):

@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 
 from coterie import Constraints
 from coterie.assign import hard_pairs
@@ -297,6 +298,47 @@ def test_many_distinct_groups_stay_groups(seed):
     c = c | Constraints.across(sides)
     found = hard_pairs(rng.random((n, k)), c, random_state=0)
     assert not c.violations(found.labels)
+
+
+@pytest.mark.parametrize("batch", range(3))
+def test_larger_problems_with_groups_are_local_optima(batch, seed):
+    """Frames of a `distinct`, sides of an `across`, and pairs, from the greedy start and from the truth."""
+    for number in range(12):
+        rng = random.Random(f"{seed} {batch} {number}")
+        n, k = rng.randint(12, 36), rng.randint(2, 6)
+        c, truth = feasible_constraints(rng, n, k)
+        place = [sum(truth[j] == truth[i] for j in range(i)) for i in range(n)]
+        if rng.random() < 0.6:
+            c = c | Constraints.distinct([p if rng.random() < 0.9 else -1 for p in place])
+        if rng.random() < 0.4:
+            c = c | Constraints.across([y if rng.random() < 0.4 else -1 for y in truth])
+        costs, said = random_costs(rng, n, k), oracle.statements(c)
+        start = truth if number % 2 else None
+        found = hard_pairs(costs, c, labels=start, random_state=number)
+        scale = assert_account_is_right(found, costs, c, said)
+        if start is not None:
+            assert found.cost <= oracle.total_cost(costs, truth) + 1e-9 * scale
+        labels = found.labels.tolist()
+        for moved in oracle.single_moves(labels, oracle.parts(n, said), k):
+            if oracle.total_cost(costs, moved) < found.cost - 1e-9 * scale:
+                assert not oracle.obeys_all(moved, said), (moved, found)
+        for swapped in oracle.kempe_swaps(labels, said, k):
+            assert oracle.total_cost(costs, swapped) >= found.cost - 1e-9 * scale
+
+
+def test_full_frames_are_matched_best(seed):
+    """As many items in a frame as clusters: each frame is an assignment problem of its own."""
+    rng = np.random.default_rng(seed)
+    for k in (2, 3, 5):
+        costs = rng.random((4 * k, k))
+        c = Constraints.distinct(np.repeat(np.arange(4), k))
+        best = 0.0
+        for frame in range(4):
+            rows, columns = linear_sum_assignment(costs[frame * k : (frame + 1) * k])
+            best += costs[frame * k + rows, columns].sum()
+        assert hard_pairs(costs, c, method="exact").cost == pytest.approx(best)
+        local = hard_pairs(costs, c, random_state=0).cost
+        assert best - 1e-9 <= local <= 1.2 * best + 1e-9
 
 
 def test_one_large_label_group_decides_as_one(seed):

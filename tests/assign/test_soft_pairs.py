@@ -290,6 +290,37 @@ def test_large_groups_stay_groups(kind, seed):
     assert found.cost == pytest.approx(base + found.penalty, rel=1e-9)
 
 
+@pytest.mark.parametrize("batch", range(3))
+def test_groups_too_large_to_be_written_out_as_pairs(batch, seed):
+    """Large groups are counted, not listed: the optimum and the local optima are those of their pairs."""
+    for number in range(8):
+        rng = random.Random(f"{seed} {batch} {number}")
+        n, k = rng.choice([(10, 3), (12, 2), (13, 2)])
+        costs = random_costs(rng, n, k)
+        c = random_constraints(rng, n, groups=False, hard=rng.choice([0.0, 0.1]), dense=0.3)
+        for kind, n_codes in (("distinct", 1), ("across", 2), ("label", 2)):
+            if rng.random() < 0.6:
+                codes = [rng.randrange(n_codes) if rng.random() < 0.9 else -1 for _ in range(n)]
+                make = {"distinct": Constraints.distinct, "across": Constraints.across}
+                c = c | make.get(kind, Constraints.from_labels)(codes, weight=rng.choice([0.05, 0.3]))
+        said = oracle.statements(c)
+        best = oracle.best_soft(costs, said)
+        if best is None:
+            continue
+        found = soft_pairs(costs, c, random_state=number)
+        scale = assert_account_is_right(found, costs, said, 1.0)
+        assert found.cost >= best[0] - 1e-9 * scale
+        units = oracle.parts(n, said, hard_only=True) + oracle.parts(n, said)
+        for moved in oracle.single_moves(found.labels.tolist(), units, k):
+            if oracle.obeys_hard(moved, said):
+                total = oracle.total_cost(costs, moved) + oracle.price(moved, said)
+                assert total >= found.cost - 1e-9 * scale, (moved, found)
+        if number % 2:
+            exact = soft_pairs(costs, c, method="exact")
+            assert_account_is_right(exact, costs, said, 1.0)
+            assert exact.cost == pytest.approx(best[0], rel=1e-9, abs=1e-9 * scale)
+
+
 def test_any_kind_of_array():
     costs = np.array([[0, 2], [2, 0], [0, 5]])
     c = Constraints([(0, 1)], [(1, 2)], n_items=3)

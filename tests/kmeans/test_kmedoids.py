@@ -107,6 +107,29 @@ def test_hard_statements_hold_and_soft_ones_are_reported(batch, seed):
         assert_model_is_right(model, pairwise_distances(X), constrained=True)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_two_clusters_never_share_a_medoid(seed):
+    """Hard must-links pull medoids out of their clusters; a warm start of the model must work too."""
+    X = np.array([[5.0], [1.0], [19.0], [9.0]])
+    c = Constraints([(0, 2)], n_items=4, hard=True)
+    for random_state in (1501, *range(20)):
+        model = KMedoids(3, init="random", n_init=1, random_state=random_state, warm_start=True)
+        model.fit(X, constraints=c)
+        assert len(set(model.medoid_indices_.tolist())) == 3
+        assert not model.fit(X, constraints=c).violations_
+    for number in range(30):
+        rng = random.Random(f"{seed} {number}")
+        n, k = rng.randint(4, 9), rng.randint(2, 3)
+        pairs = [tuple(rng.sample(range(n), 2)) for _ in range(3)]
+        c = Constraints(pairs[:2], pairs[2:], n_items=n, hard=True)
+        if c.check(k, nonempty=True):
+            X = np.array([[rng.gauss(0, 1)] for _ in range(n)])
+            model = KMedoids(k, init="random", n_init=1, random_state=number, warm_start=True)
+            model.fit(X, constraints=c)
+            assert len(set(model.medoid_indices_.tolist())) == k
+            model.fit(X, constraints=c)
+
+
 @outvoted
 def test_constraints_are_priced(seed):
     """Opposite items must join: a weight of nothing breaks the pairs, a huge one keeps them."""

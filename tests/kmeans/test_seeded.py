@@ -190,3 +190,25 @@ def test_soft_seeds_are_kept_too(seed):
     assert (soft.labels_[known >= 0] == known[known >= 0]).all()
     mute = Constraints.from_labels(known, weight=0.0)
     assert not ConstrainedSeedKMeans(3, random_state=0).fit(X, constraints=mute).violations_
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_cosine_seeds_that_cancel_are_no_riddle(kind):
+    """Opposite seeds have no mean direction: the fit copes, or says which class is meant."""
+    X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    known = Constraints.from_labels(["left or right", "left or right", "up", -1])
+    model = kind(2, metric="cosine", random_state=0)
+    try:
+        model.fit(X, constraints=known)
+    except ValueError as error:
+        told = str(error)
+        assert "left or right" in told
+        return
+    assert np.isfinite(model.cluster_centers_).all()
+
+
+def test_a_seed_without_weight_still_has_its_cluster():
+    """The cluster has no mass, but is not empty: nothing is pushed into it."""
+    X = np.array([[0.0], [1.0], [9.0]])
+    model = ConstrainedSeedKMeans(2).fit(X, constraints=[0, -1, 1], sample_weight=[1.0, 1.0, 0.0])
+    assert model.labels_.tolist() == [0, 0, 1]

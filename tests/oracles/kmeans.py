@@ -287,9 +287,10 @@ def cop_pass(cost: np.ndarray, must, cannot, order: Iterable[int]) -> list[int] 
 
 
 def cop_kmeans(X, centres, must, cannot, *, max_iter: int = 100) -> tuple[list[int] | None, list[float]]:
-    """Table 1.1 in the order of the data: final labels (None: failed), and the scatter after each pass.
+    """Table 1.1 in the order of the data: final labels, and the scatter after each pass.
 
-    Must-links are closed first, so that a pass cannot miss one that goes through an item yet to come.
+    The labels are None if a pass failed, and empty if they still changed in the last pass (they may go in
+    circles). Must-links are closed first, so that a pass cannot miss one through an item yet to come.
     """
     X, centres = dense(X), dense(centres).copy()
     must, cannot = pairs_oracle.closure(len(X), must, cannot)
@@ -302,9 +303,9 @@ def cop_kmeans(X, centres, must, cannot, *, max_iter: int = 100) -> tuple[list[i
         centres = np.where(np.isnan(found), centres, found)
         scatters.append(inertia(X, labels, centres))
         if labels == before:
-            break
+            return labels, scatters
         before = labels
-    return labels, scatters
+    return [], scatters
 
 
 def greedy_by_part(costs: np.ndarray, said: Sequence[Said]) -> tuple[list[int] | None, list[int]]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.metrics.pairwise import cosine_distances, euclidean_distances
 
 from coterie.assign._points import NOTHING, Floats, Index, Labels, Points, as_points
@@ -42,6 +43,7 @@ class SquaredEuclidean:
         self.total = float(self.mass.sum()) if len(self.mass) else float(self.points.n)
         self.middle, self.spread = self.points.spread(self.mass)
         self.typical = self.points.typical()
+        _check_range(X, self.spread / self.total)
 
     @property
     def tolerance_unit(self) -> float:
@@ -159,6 +161,25 @@ class Cosine:
     def distances(X: Any, centres: Any) -> Any:
         """Cosine distance of each row to each centre."""
         return cosine_distances(X, centres)
+
+
+def _check_range(X: Any, variance: float) -> None:
+    """Raise where squares of the features leave the range of their type: every distance would be the same."""
+    limits = np.finfo(X.dtype)
+    large = variance > 1e-4 * float(limits.max) or not np.isfinite(variance)
+    small = variance < 1e4 * float(limits.tiny) and _varies(X)
+    if large or small:
+        raise ValueError(
+            f"squared distances of X are too {'large' if large else 'small'} for {X.dtype}; "
+            "multiply X by a constant (clusters do not depend on the unit), or pass float64."
+        )
+
+
+def _varies(X: Any) -> bool:
+    """Whether any two rows differ."""
+    if sparse.issparse(X):
+        return bool((X.max(axis=0) != X.min(axis=0)).nnz)
+    return bool((X != X[0]).any())
 
 
 Distortion = SquaredEuclidean | Cosine

@@ -1,0 +1,80 @@
+"""Every kernel of the engine on small problems; run compiled, with bounds checking, and with the JIT off."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from coterie import Constraints, COPKMeans, PCKMeans
+from coterie.assign import hard_pairs, soft_pairs
+from coterie.assign._core import soft_penalty
+from coterie.exceptions import ViolatedConstraintsWarning
+
+pytestmark = pytest.mark.kernels
+
+
+def blobs(n=120, k=4):
+    rng = np.random.default_rng(0)
+    truth = np.arange(n) % k
+    return rng.normal(size=(n, 3)) + 4 * np.eye(k, 3)[truth], truth
+
+
+def statements(truth, weight):
+    """Pairs, frames of ten, a partition and partial labels, hard or with a price."""
+    n = len(truth)
+    known = Constraints.sample(truth, n_pairs=60, random_state=1)
+    frames = np.full(n, -1)
+    frames[:4], frames[8:12] = 0, 1
+    if weight is not None:
+        frames = np.where(np.arange(n) < 40, np.arange(n) // 10, -1)
+    halves = np.where(np.arange(n) >= 100, truth < 2, -1)
+    labels = np.where(np.arange(n) % 9 == 0, truth, -1)
+    known = known | Constraints.distinct(frames, weight=weight)
+    known = known | Constraints.across(halves, weight=weight)
+    return known | Constraints.from_labels(labels, weight=weight)
+
+
+def every_kernel():
+    """Run them all."""
+    X, truth = blobs()
+    for data in (X, X.astype(np.float32), sparse.csr_matrix(X)):
+        for metric in ("sqeuclidean", "cosine"):
+            hard = COPKMeans(4, metric=metric, init="random", n_init=2, random_state=0)
+            hard.fit(data, constraints=statements(truth, None), sample_weight=np.arange(1.0, 121.0))
+            assert not hard.violations_
+            soft = PCKMeans(4, metric=metric, random_state=0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ViolatedConstraintsWarning)
+                soft.fit(data, constraints=statements(truth, 0.2))
+            check_objective(soft, statements(truth, 0.2))
+    rng = np.random.default_rng(3)
+    for seed in range(8):
+        # frames of ten in twelve clusters, on top of pairs: pushes, chains and new matchings all occur
+        n, k = 60, 12
+        costs = rng.random((n, k))
+        frames = Constraints.distinct(np.arange(n) // 10)
+        known = frames | Constraints.sample(np.arange(n) % k, n_pairs=40, random_state=seed)
+        halves = np.where(np.arange(n) % k < 6, 0, 1)
+        known = known | Constraints.across(np.where(np.arange(n) > 40, halves, -1))
+        found = hard_pairs(costs, known, random_state=seed)
+        assert not known.violations(found.labels)
+        assert found.n_moves > 0
+        again = hard_pairs(costs, known, labels=found.labels, random_state=seed)
+        assert again.cost <= found.cost + 1e-12
+        priced = Constraints.distinct(np.arange(n) // 10, weight=0.3) | Constraints.from_labels(
+            np.where(np.arange(n) % 7 == 0, np.arange(n) % 3, -1), weight=0.3
+        )
+        found = soft_pairs(costs, priced, random_state=seed)
+        assert found.penalty == pytest.approx(soft_penalty(priced, found.labels))
+
+
+def check_objective(model, known):
+    """The objective is what its definition says."""
+    paid = model.weight_ * soft_penalty(known, model.labels_)
+    half = 1.0 if model.metric == "cosine" else 0.5
+    assert model.objective_ == pytest.approx(half * model.inertia_ + paid)
+
+
+def test_every_kernel():
+    every_kernel()

@@ -1,0 +1,167 @@
+"""The plumbing of the benchmark program; no rival is installed and no figure is taken here."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from benchmarks import measure, protocol, race
+from benchmarks.discover import choose, experiments
+from coterie import Constraints
+
+
+def test_every_experiment_is_found_and_says_what_it_is():
+    found = experiments()
+    assert {"papers ch01", "peers cop", "peers pck", "scale constraints", "scale kmeans"} <= set(found)
+    for module in found.values():
+        assert module.TITLE
+        assert isinstance(module.QUICK, bool)
+        assert module.__doc__
+
+
+def test_words_choose_experiments():
+    assert list(choose(["peers", "cop", "scale", "cache"])) == ["peers cop", "scale cache"]
+    assert set(choose(["peers"])) == {name for name in experiments() if name.startswith("peers ")}
+    assert choose([]).keys() == {name for name, module in experiments().items() if module.QUICK}
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (["peers", "copp"], "peers cop"),
+        (["cop"], "peers cop"),
+        (["scales"], "scale"),
+        (["qqq"], "papers ch01"),
+    ],
+)
+def test_unknown_name_is_refused_with_the_nearest(words, near):
+    with pytest.raises(ValueError, match="there is no experiment") as caught:
+        choose(words)
+    assert near in str(caught.value)
+
+
+def test_page_gives_conditions_and_a_verdict_a_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(measure, "RESULTS", tmp_path)
+    monkeypatch.setattr(measure, "PAGE", tmp_path / "page.md")
+    rows = [
+        measure.verdict("speed", "1 s", theirs="60 s", ratio=60.0, goal="50", reached=np.True_, missed="no"),
+        measure.verdict("size", "9 MB", goal="1 MB", reached=False, missed="buffers"),
+        measure.verdict("only shown", "3"),
+    ]
+    measure.save("benchmarks.peers.made_up", "a title", rows, seeds="0 to 4")
+    page = (tmp_path / "page.md").read_text()
+    assert "## peers made_up: a title" in page
+    assert "seeds 0 to 4" in page
+    assert "| speed | 1 s | 60 s | 60 |  | 50 | yes |  |" in page
+    assert "| size | 9 MB |  |  |  | 1 MB | NO | buffers |" in page
+    assert "| only shown | 3 |  |  |  |  |  |  |" in page
+    assert "size: 9 MB" in capsys.readouterr().out
+
+
+def test_committed_page_is_made_of_the_committed_results():
+    assert measure.PAGE.read_text() == measure.page(measure.RESULTS)
+
+
+def test_fresh_process_counts_what_the_function_takes_and_not_its_input(tmp_path):
+    (tmp_path / "greedy.py").write_text(
+        "def prepare(mb):\n    return bytearray(b'x' * (mb << 20))\n"
+        "def take(given):\n    return len(given + bytearray(b'x' * (32 << 20)))\n"
+    )
+    run = measure.in_fresh_process("greedy", "take", "prepare", (64,), PYTHONPATH=str(tmp_path))
+    assert run["answer"] == 96 << 20
+    assert 90 < run["peak_mb_above_input"] < 170
+
+
+def test_both_sides_of_a_race_get_the_same_job(tmp_path, monkeypatch):
+    (tmp_path / "side.py").write_text((race.RIVALS / "side.py").read_text())
+    (tmp_path / "run_a_rival.py").write_text(
+        "from side import serve\n"
+        "def prepare(X, must, cannot, init, settings):\n"
+        "    if init is None:\n"
+        "        return lambda seed: (None, 1)\n"
+        "    told = [X.sum(), len(must), len(cannot), init[0, 0], settings['weight']]\n"
+        "    return lambda seed: ([int(value) + seed for value in told], settings['n_clusters'])\n"
+        "serve(prepare, ['numpy'])\n"
+    )
+    monkeypatch.setattr(race, "RIVALS", tmp_path)
+    monkeypatch.setattr(race, "environment", lambda name: sys.executable)
+    known = Constraints([(0, 1)], [(1, 2), (2, 3)], n_items=5)
+    draws = [(known, np.full((2, 1), 7.0)), (known, None), (known, np.full((2, 1), 8.0))]
+    told = race.run_side("a-rival", np.ones((5, 1)), draws, n_clusters=2, repeats=3, weight=4)
+    assert told["labels"][0].tolist() == [5, 1, 2, 7, 4]
+    assert told["labels"][1] is None
+    assert told["labels"][2].tolist() == [7, 3, 4, 10, 6]
+    assert told["n_iter"] == [2, 1, 2]
+    assert len(told["cpu_s"]) == 3
+    assert race.account(told)["n_iter"] == 2
+    assert told["versions"]["numpy"] == np.__version__
+
+
+def test_environment_of_a_rival_is_made_once_and_again_when_its_versions_change(tmp_path, monkeypatch):
+    calls = []
+
+    def run(command, **_):
+        calls.append(command[2])
+        (tmp_path / "made" / "rival").mkdir(parents=True, exist_ok=True)
+        return subprocess.CompletedProcess(
+            command, int("broken" in (tmp_path / "rival.txt").read_text()), "", "why"
+        )
+
+    monkeypatch.setattr(race, "RIVALS", tmp_path)
+    monkeypatch.setattr(race, "ENVIRONMENTS", tmp_path / "made")
+    monkeypatch.setattr(race, "ROOT", tmp_path)
+    monkeypatch.setattr(race.subprocess, "run", run)
+    (tmp_path / "rival.txt").write_text("rival==1\n")
+    assert race.environment("rival") == race.environment("rival")
+    assert calls == ["venv", "pip"]
+    (tmp_path / "rival.txt").write_text("rival==broken\n")
+    with pytest.raises(RuntimeError, match=r"rival could not be installed from rival.txt:\nwhy"):
+        race.environment("rival")
+
+
+def test_requirements_of_rivals_are_pinned():
+    files = list(race.RIVALS.glob("*.txt"))
+    assert files
+    for file in files:
+        for line in file.read_text().split():
+            assert line.count("==") == 1, (file.name, line)
+        assert (race.RIVALS / f"run_{file.stem.replace('-', '_')}.py").exists()
+
+
+def test_learning_curve_scores_all_and_held_out_items():
+    y = np.repeat([0, 1], 20)
+
+    def knows_only_what_it_was_told(X, constraints, seed):
+        if seed == 3:
+            return None, 1.0
+        labels = np.zeros(len(y), dtype=int)
+        told = constraints.constrained_items
+        labels[told] = y[told]
+        return labels, 0.0
+
+    curve = protocol.learning_curve(knows_only_what_it_was_told, None, y, [0, 15], n_draws=4)
+    assert curve[0]["ari"] == curve[0]["held_out_ari"] == 0
+    assert curve[15]["ari"] > 0.1
+    assert curve[15]["held_out_ari"] == 0
+    assert curve[15]["ari_se"] > 0
+    assert curve[15]["answered"] == 3
+    assert curve[15]["failed_starts"] == 0.25
+    assert protocol.draw(y, 15, 1) == protocol.draw(y, 15, 1)
+    assert protocol.held_out(Constraints([(0, 2)], n_items=4)).tolist() == [False, True, False, True]
+
+
+def test_mean_and_its_error_leave_out_what_failed():
+    mean, error = protocol.mean_se([1.0, 3.0, float("nan")])
+    assert (mean, error) == (2.0, 1.0)
+    assert np.isnan(protocol.mean_se([float("nan")])[0])
+    assert protocol.inertia(np.array([[0.0], [2.0], [7.0]]), np.array([4, 4, 1])) == 2.0
+
+
+def test_results_name_no_date_and_no_path():
+    for file in measure.RESULTS.glob("*.json"):
+        text = file.read_text()
+        assert "/work/" not in text
+        assert "/home/" not in text
+        assert json.loads(text)["conditions"]["threads"] == "1"
