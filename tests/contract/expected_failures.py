@@ -12,7 +12,6 @@ _PROTOTYPES = {
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "COPKMeans": _PROTOTYPES,
     "ConstrainedSeedKMeans": _PROTOTYPES,
-    "KMedoids": _PROTOTYPES,
     "PCKMeans": _PROTOTYPES,
     "SeededKMeans": _PROTOTYPES,
 }

@@ -179,7 +179,7 @@ def _varies(X: Any) -> bool:
     """Whether any two rows differ."""
     if sparse.issparse(X):
         return bool((X.max(axis=0) != X.min(axis=0)).nnz)
-    return bool((X != X[0]).any())
+    return bool(np.any(X[:1] != X))
 
 
 Distortion = SquaredEuclidean | Cosine

@@ -7,6 +7,7 @@ answered by a failure. Then the search of `_hard` lowers the cost, or `_exact` f
 
 from __future__ import annotations
 
+import heapq
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from coterie.assign._exact import solve_exactly
 from coterie.assign._hard import HardSearch, to_cheapest
 from coterie.assign._points import Labels
 from coterie.constraints import Constraints
+from coterie.constraints._colouring import core_edges
 from coterie.constraints._feasible import peeled
 from coterie.exceptions import DeadEndError, InfeasibleConstraintsError, UndecidedError
 
@@ -27,6 +29,28 @@ Order = Literal["degeneracy", "random", "input"]
 
 # Random orders that are tried where it is not known whether the constraints can be met.
 _TRIES = 20
+# Edges of what peeling left that are ordered once more.
+_MAX_ORDERED = 100_000
+
+
+def _smallest_last(indptr: Index, indices: Index) -> Index:
+    """Nodes in an order in which few of a node's neighbours come before it."""
+    degree = np.diff(indptr)
+    heap = list(zip(degree.tolist(), range(len(degree)), strict=True))
+    heapq.heapify(heap)
+    gone = np.zeros(len(degree), dtype=bool)
+    order = []
+    while heap:
+        d, node = heapq.heappop(heap)
+        if gone[node] or d > degree[node]:
+            continue
+        gone[node] = True
+        order.append(node)
+        for other in indices[indptr[node] : indptr[node + 1]].tolist():
+            if not gone[other]:
+                degree[other] -= 1
+                heapq.heappush(heap, (int(degree[other]), other))
+    return np.array(order[::-1], dtype=np.int64)
 
 
 def turned(units: Index, rng: np.random.RandomState) -> Index:
@@ -70,7 +94,10 @@ class HardSolver:
             component = np.empty(self.core.n_units, dtype=np.int64)
             component[self.core.unit] = self.known.components[self.core.items]
             left = np.flatnonzero(inside)
-            left = left[np.argsort(-apart.degrees()[left], kind="stable")]
+            if 0 < apart.n_core_edges(inside) <= _MAX_ORDERED:
+                # peeling counts a pair that is stated twice as two: here each is written out once
+                left, indptr, indices = core_edges(apart, inside, two_colours=False)
+                left = left[_smallest_last(indptr, indices)]
             core = np.searchsorted(component, apart.nodes[left])
             easy = np.searchsorted(component, np.concatenate([apart.nodes[order[::-1]], apart.twins]))
             # a group of one code, say, acts on nobody in the end

@@ -1,13 +1,15 @@
-"""Labels under priced pairs and groups: iterated conditional modes over units, then over whole blocks.
+"""Labels under priced pairs and groups: iterated conditional modes over units, pairs and whole blocks.
 
 A sweep visits the units that any statement touches, in the order of the items from a random place on (a
-random order costs a cache miss for each), and moves each to the cluster where its
-own cost plus what it pays and wins there is least; only strict improvements count, so the sum never rises.
-When no unit wants to move, whole blocks are tried: units that soft must-links join move together, which
-single moves cannot do. A unit is visited again only if something near it changed. Cost of a first sweep:
-units x k plus the edges and entries; later ones cost what changed.
+random order costs a cache miss for each), and moves each to the cluster where its own cost plus what it
+pays and wins there is least; only strict improvements count, so the sum never rises. When no unit wants to
+move, two that keep away from each other are given the best clusters for both, and whole blocks are tried:
+units that soft must-links join move together. Single moves can do neither. A unit is visited again only if
+something near it changed. Cost of a first sweep: units x k plus the edges and entries; later ones cost what
+changed.
 
-Source: Besag 1986 (ICM); Basu, Banerjee and Mooney 2004 (its use in PCKMeans). Block moves are ours.
+Source: Besag 1986 (ICM); Basu, Banerjee and Mooney 2004 (its use in PCKMeans). Moves of two and of blocks
+are ours.
 """
 
 from __future__ import annotations
@@ -159,6 +161,76 @@ def _sweep(
         unit_time[u] = clock[0]
         for t in range(indptr[u], indptr[u + 1]):
             dirty[indices[t]] = 1
+    return moves
+
+
+@kernel
+def _exchange(
+    cost: Any,
+    acts: Any,
+    labels: Any,
+    order: Any,
+    start: int,
+    stop: int,
+    dirty: Any,
+    left: Any,
+    right: Any,
+) -> int:
+    """Give two units that keep away from each other the best clusters for both; returns the number of moves.
+
+    Pairs of `order[start:stop]` and their neighbours that share a cluster, or of which one wishes to be
+    where the other is: there the first one to move takes what is better left to the other. Units with
+    entries are not looked at. Written: `labels`, `dirty`, the scratch `left` and `right`.
+    """
+    indptr, indices, weight, entry_ptr = acts[0], acts[1], acts[2], acts[3]
+    k = cost.shape[1]
+    moves = 0
+    for position in range(start, stop):
+        u = order[position]
+        if entry_ptr[u] < entry_ptr[u + 1]:
+            continue
+        for t in range(indptr[u], indptr[u + 1]):
+            v = indices[t]
+            if v < u or weight[t] < 0.0 or entry_ptr[v] < entry_ptr[v + 1]:
+                continue
+            a, b = labels[u], labels[v]
+            if a != b and cost[u, b] >= cost[u, a] and cost[v, a] >= cost[v, b]:
+                continue
+            for h in range(k):
+                left[h] = cost[u, h]
+                right[h] = cost[v, h]
+            for s in range(indptr[u], indptr[u + 1]):
+                if indices[s] != v:
+                    left[labels[indices[s]]] += weight[s]
+            for s in range(indptr[v], indptr[v + 1]):
+                if indices[s] != u:
+                    right[labels[indices[s]]] += weight[s]
+            g, h = 0, 0
+            for c in range(1, k):
+                g = c if left[c] < left[g] else g
+                h = c if right[c] < right[h] else h
+            if g == h:
+                # both want the same: one of them takes its second best, or they pay
+                other_g, other_h = (g + 1) % k, (h + 1) % k
+                for c in range(k):
+                    if c != g:
+                        other_g = c if left[c] < left[other_g] else other_g
+                        other_h = c if right[c] < right[other_h] else other_h
+                yields = left[other_g] - left[g]
+                gives = right[other_h] - right[h]
+                if min(yields, gives) < weight[t]:
+                    if yields < gives:
+                        g = other_g
+                    else:
+                        h = other_h
+            now = left[a] + right[b] + (weight[t] if a == b else 0.0)
+            then = left[g] + right[h] + (weight[t] if g == h else 0.0)
+            if then < now - RELATIVE * max(abs(then), abs(now)):
+                moves += 1
+                labels[u], labels[v] = g, h
+                for w in (u, v):
+                    for s in range(indptr[w], indptr[w + 1]):
+                        dirty[indices[s]] = 1
     return moves
 
 
@@ -360,6 +432,9 @@ def improve_soft(core: Core, cost: Floats, labels: Labels, order: Any, max_sweep
         moves += moved
         if moved:
             continue
+        for start in range(0, len(order), step):
+            stop = min(start + step, len(order))
+            moved += _exchange(cost, core.acts, labels, order, start, stop, dirty, out, total)
         for start in range(0, n_blocks, step):
             moved += _move_blocks(
                 cost,

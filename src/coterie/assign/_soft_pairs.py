@@ -85,7 +85,7 @@ def soft_pairs(
     labels : array of shape (n_items,), optional
         Where "local" starts; by default each item where it is cheapest. The outcome never costs more.
     method : {"local", "exact"}
-        "local" moves units, then whole must-link components, as long as that pays. "exact" is a
+        "local" moves units, pairs of them, and whole must-link components, as long as that pays. "exact" is a
         mixed-integer program, for up to some 10,000 constrained cells.
     max_sweeps : int
         Most sweeps of "local".

@@ -255,7 +255,7 @@ def read_confidence(value: Any, n_pairs: int, row_name: RowName) -> FloatArray:
 def read_hard(value: Any, n_pairs: int) -> BoolArray:
     """One flag a pair."""
     flags = np.asarray(False if value is None else value)
-    if flags.dtype != np.bool_:
+    if flags.dtype != np.bool_ and flags.size:
         raise TypeError(f"hard must be True, False or one of them per pair; got {value!r}.")
     return _spread(flags, n_pairs, "hard")
 

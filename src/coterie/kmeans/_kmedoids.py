@@ -66,7 +66,8 @@ class _Distances:
 
 def _compare(X: Any, Y: Any, metric: Any) -> Any:
     """Distances from rows to rows; Euclidean ones from differences, so that an item is at 0 from itself."""
-    if metric in ("euclidean", "l2", "sqeuclidean") and not sparse.issparse(X):
+    dense = not (sparse.issparse(X) or sparse.issparse(Y))
+    if dense and metric in ("euclidean", "l2", "sqeuclidean"):
         return cdist(X, Y, "sqeuclidean" if metric == "sqeuclidean" else "euclidean")
     return pairwise_distances(X, Y, metric=metric)
 

@@ -95,12 +95,10 @@ class PCKMeans(PrototypeClusterer):
     --------
     COPKMeans : constraints that must hold.
 
-    Notes
-    -----
-    Labels are found by iterated conditional modes over the constrained items and, beyond the paper, by moves
-    of whole must-link components (`coterie.assign.soft_pairs`); the objective never rises. Time O(n k d) an
-    iteration for the free items, and O(P k + m) a sweep for P constrained items and m pairs; memory
-    O(n + P (k + d)) beside X.
+    Notes ----- Labels are found by iterated conditional modes over the constrained items and, beyond the
+    paper, by moves of two items and of whole must-link components (`coterie.assign.soft_pairs`); the
+    objective never rises. Time O(n k d) an iteration for the free items, and O(P k + m) a sweep for P
+    constrained items and m pairs; memory O(n + P (k + d)) beside X.
 
     References
     ----------
