@@ -69,6 +69,7 @@ def _sweep(
     start: int,
     stop: int,
     dirty: Any,
+    uneasy: Any,
     row_time: Any,
     unit_time: Any,
     clock: Any,
@@ -76,15 +77,16 @@ def _sweep(
 ) -> int:
     """Move each unit of `order[start:stop]` that is due to its best cluster; returns the number of moves.
 
-    Written: `labels`, `counts`, and what says who is due: `dirty` (a neighbour moved), `row_time` against
-    `unit_time` (a row changed since the unit was last visited), `clock`.
+    Written: `labels`, `counts`, `uneasy` (might be better off elsewhere), and what says who is due: `dirty`
+    (a neighbour moved), `row_time` against `unit_time` (a row changed since the unit was last visited),
+    `clock`.
     """
     indptr, indices, weight, entry_ptr, entry_row, _, _, entry_mass = acts
     k = cost.shape[1]
     moves = 0
     for position in range(start, stop):
         u = order[position]
-        due = dirty[u] == 1
+        due = dirty[u] & 1 == 1
         if not due:
             for e in range(entry_ptr[u], entry_ptr[u + 1]):
                 if row_time[entry_row[e]] > unit_time[u]:
@@ -92,13 +94,14 @@ def _sweep(
                     break
         if not due:
             continue
-        dirty[u] = 0
+        dirty[u] &= 2
         if entry_ptr[u] == entry_ptr[u + 1]:
             # Edges alone, the common case, written out: a call would copy all arrays' descriptors. Where
             # nobody is in the way in the cheapest cluster, only clusters of neighbours can be better.
             own = labels[u]
             best = own
             here = cost[u, own]
+            uneasy[u] = here > 0.0
             if here > 0.0:
                 best = 0
                 while cost[u, best] > 0.0:
@@ -110,6 +113,8 @@ def _sweep(
                     here += weight[t]
                 if h == best:
                     least += weight[t]
+                if (h == own) == (weight[t] > 0.0):
+                    uneasy[u] = 1
             if least > 0.0:
                 for h in range(k):
                     out[h] = cost[u, h]
@@ -134,8 +139,10 @@ def _sweep(
             if best != own and least < here - RELATIVE * max(abs(least), abs(here)):
                 moves += 1
                 labels[u] = best
+                uneasy[u] = 1
+                dirty[u] |= 2
                 for t in range(indptr[u], indptr[u + 1]):
-                    dirty[indices[t]] = 1
+                    dirty[indices[t]] = 3
             continue
         clock[0] += 1
         unit_time[u] = clock[0]
@@ -160,7 +167,7 @@ def _sweep(
             row_time[entry_row[e]] = clock[0]
         unit_time[u] = clock[0]
         for t in range(indptr[u], indptr[u + 1]):
-            dirty[indices[t]] = 1
+            dirty[indices[t]] = 3
     return moves
 
 
@@ -173,6 +180,7 @@ def _exchange(
     start: int,
     stop: int,
     dirty: Any,
+    uneasy: Any,
     left: Any,
     right: Any,
 ) -> int:
@@ -187,13 +195,16 @@ def _exchange(
     moves = 0
     for position in range(start, stop):
         u = order[position]
-        if entry_ptr[u] < entry_ptr[u + 1]:
+        if dirty[u] & 2 == 0 or entry_ptr[u] < entry_ptr[u + 1]:
             continue
+        dirty[u] &= 1
         for t in range(indptr[u], indptr[u + 1]):
             v = indices[t]
-            if v < u or weight[t] < 0.0 or entry_ptr[v] < entry_ptr[v + 1]:
+            if v < u or weight[t] < 0.0 or (uneasy[u] == 0 and uneasy[v] == 0):
                 continue
             a, b = labels[u], labels[v]
+            if entry_ptr[v] < entry_ptr[v + 1]:
+                continue
             if a != b and cost[u, b] >= cost[u, a] and cost[v, a] >= cost[v, b]:
                 continue
             for h in range(k):
@@ -229,8 +240,10 @@ def _exchange(
                 moves += 1
                 labels[u], labels[v] = g, h
                 for w in (u, v):
+                    uneasy[w] = 1
+                    dirty[w] = 3
                     for s in range(indptr[w], indptr[w + 1]):
-                        dirty[indices[s]] = 1
+                        dirty[indices[s]] = 3
     return moves
 
 
@@ -246,6 +259,7 @@ def _move_blocks(
     start: int,
     stop: int,
     dirty: Any,
+    uneasy: Any,
     row_time: Any,
     clock: Any,
     out: Any,
@@ -263,6 +277,11 @@ def _move_blocks(
     for b in range(start, stop):
         low = block_ptr[b]
         size = block_ptr[b + 1] - low
+        content = True
+        for position in range(size):
+            content = content and uneasy[block_unit[low + position]] == 0
+        if content:
+            continue
         now = 0.0
         plain = True
         for h in range(k):
@@ -300,9 +319,9 @@ def _move_blocks(
                 for position in range(size):
                     u = block_unit[low + position]
                     labels[u] = best
-                    dirty[u] = 1
+                    dirty[u] = 3
                     for t in range(indptr[u], indptr[u + 1]):
-                        dirty[indices[t]] = 1
+                        dirty[indices[t]] = 3
             continue
         for position in range(size):
             u = block_unit[low + position]
@@ -334,11 +353,11 @@ def _move_blocks(
             clock[0] += 1
             for position in range(size):
                 u = block_unit[low + position]
-                dirty[u] = 1
+                dirty[u] = 3
                 for e in range(entry_ptr[u], entry_ptr[u + 1]):
                     row_time[entry_row[e]] = clock[0]
                 for t in range(indptr[u], indptr[u + 1]):
-                    dirty[indices[t]] = 1
+                    dirty[indices[t]] = 3
             continue
         for position in range(size):
             u = block_unit[low + position]
@@ -401,7 +420,8 @@ def improve_soft(core: Core, cost: Floats, labels: Labels, order: Any, max_sweep
     if not len(order) or k == 1:
         return 0
     counts = count_rows(core, labels, k)
-    dirty = np.ones(core.n_units, dtype=np.uint8)
+    # bit 1: due for a sweep; bit 2: due for an exchange
+    dirty, uneasy = np.full(core.n_units, 3, dtype=np.uint8), np.ones(core.n_units, dtype=np.uint8)
     row_time = np.zeros(core.n_rows, dtype=np.int64)
     unit_time = np.zeros(core.n_units, dtype=np.int64)
     clock = np.zeros(1, dtype=np.int64)
@@ -424,17 +444,21 @@ def improve_soft(core: Core, cost: Floats, labels: Labels, order: Any, max_sweep
                 start,
                 stop,
                 dirty,
+                uneasy,
                 row_time,
                 unit_time,
                 clock,
                 out,
             )
         moves += moved
+        if not core.n_rows:
+            order = np.flatnonzero(dirty & 1)  # without rows of counts only these can be due
         if moved:
             continue
-        for start in range(0, len(order), step):
-            stop = min(start + step, len(order))
-            moved += _exchange(cost, core.acts, labels, order, start, stop, dirty, out, total)
+        pairs = np.flatnonzero(dirty & 2)
+        for start in range(0, len(pairs), step):
+            stop = min(start + step, len(pairs))
+            moved += _exchange(cost, core.acts, labels, pairs, start, stop, dirty, uneasy, out, total)
         for start in range(0, n_blocks, step):
             moved += _move_blocks(
                 cost,
@@ -447,12 +471,15 @@ def improve_soft(core: Core, cost: Floats, labels: Labels, order: Any, max_sweep
                 start,
                 min(start + step, n_blocks),
                 dirty,
+                uneasy,
                 row_time,
                 clock,
                 out,
                 total,
                 longest,
             )
+        if not core.n_rows:
+            order = np.flatnonzero(dirty & 1)
         moves += moved
         if not moved:
             break

@@ -127,6 +127,8 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         if self.obeys == "none":
             return
         obeyed = known if self.obeys == "all" else known.only_hard()
+        if not obeyed:
+            return
         answer = obeyed.check(n_clusters, nonempty=True)
         if answer.certificate is not None:
             told = f"{answer.certificate} {answer.certificate.what_to_drop()}"

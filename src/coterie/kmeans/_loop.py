@@ -205,10 +205,14 @@ class PrototypeLoop:
             total[self.totals[2] == 0] = 0.0
 
     def _objective(self, centres: Floats) -> float:
+        return self.share * self._inertia(centres) + self.penalty
+
+    def _inertia(self, centres: Floats) -> float:
+        """The distortion: from the sums, or item by item where that would leave too few digits."""
         value = self.distortion.value(*self.totals[:2], centres)
         if value < _FEW_DIGITS * self.distortion.spread:
             value = float(self.distortion.to_own(self.labels, centres).sum())
-        return self.share * value + self.penalty
+        return value
 
     def _update(self, centres: Floats) -> Floats:
         """The best centres; an empty cluster first takes in the unit that gains most by it."""
@@ -277,7 +281,7 @@ class PrototypeLoop:
             total[h] += amount
 
     def _outcome(self, centres: Floats, history: list[float], n_iter: int, converged: bool) -> Outcome:
-        inertia = float(self.distortion.to_own(self.labels, centres).sum())
+        inertia = self._inertia(centres)
         penalty = 0.0 if self.solver is None else self.solver.final_penalty(self.labels)
         objective = self.share * inertia + penalty
         if self.solver is not None and self.solver.may_rise:
