@@ -28,6 +28,7 @@ class Starts:
         self.distortion, self.known, self.k, self.rng = distortion, known, k, rng
         self.items: Index = known.constrained_items
         self._means: Any = None
+        self._by_component: Any = None
 
     def centres(self, how: str) -> Floats:
         """Centres by the name of the way."""
@@ -175,11 +176,15 @@ class Starts:
     def _stand_ins(self, items: Index, joined: bool) -> Floats:
         centres = self._as_rows(items)
         if joined and self.known.must_table.n + len(self.known.groups):
-            component = self.known.components
-            for position, item in enumerate(items.tolist()):
-                members = self.items[component[self.items] == component[item]]
-                if len(members) > 1:
-                    centres[position] = self.centre_of(members)
+            if self._by_component is None:
+                component = self.known.components[self.items]
+                order = np.argsort(component, kind="stable")
+                self._by_component = component[order], self.items[order]
+            component, members = self._by_component
+            for position, number in enumerate(self.known.components[items].tolist()):
+                start, stop = np.searchsorted(component, [number, number + 1])
+                if stop - start > 1:
+                    centres[position] = self.centre_of(members[start:stop])
         return centres
 
 
