@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from coterie import Constraints, COPKMeans, PCKMeans
-from coterie.assign import hard_pairs, soft_pairs
+from coterie.assign import free, hard_pairs, soft_pairs
 from coterie.assign._core import soft_penalty
 from coterie.exceptions import ViolatedConstraintsWarning
 
@@ -48,6 +48,10 @@ def every_kernel():
                 warnings.simplefilter("ignore", ViolatedConstraintsWarning)
                 soft.fit(data, constraints=statements(truth, 0.2))
             check_objective(soft, statements(truth, 0.2))
+            assert (
+                free(data, hard.cluster_centers_, metric=metric).labels.tolist()
+                == hard.predict(data).tolist()
+            )
     rng = np.random.default_rng(3)
     for seed in range(8):
         # frames of ten in twelve clusters, on top of pairs: pushes, chains and new matchings all occur

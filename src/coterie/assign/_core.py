@@ -26,7 +26,8 @@ Floats = NDArray[np.float64]
 
 # A group of up to this many units is written out as pairs: cheaper to visit than a row of counts.
 _SMALL_GROUP = 8
-# Cliques are matched to clusters anew as long as their squared sizes add up to this much work.
+# So many cliques are matched to clusters anew, as long as their squared sizes add up to this much work.
+_MAX_CLIQUES = 1000
 _MAX_MATCHED = 5_000_000
 
 
@@ -244,7 +245,7 @@ def _add_binding(binding: Constraints, component: Index, got: _Collected) -> Non
         unit = np.searchsorted(component, graph.clique_nodes)
         got.add_cliques(code, unit, np.ones(len(unit), dtype=np.int64), np.inf)
         cliques = [units for units in np.split(unit, graph.clique_indptr[1:-1]) if len(units) > 2]
-        if sum(len(units) ** 2 for units in cliques) <= _MAX_MATCHED:
+        if len(cliques) <= _MAX_CLIQUES and sum(len(units) ** 2 for units in cliques) <= _MAX_MATCHED:
             got.cliques = tuple(cliques)
     for nodes, codes, _ in graph.parts:
         unit = np.searchsorted(component, nodes)

@@ -11,6 +11,7 @@ than it did to the data (in float32 too), and a far centre harms itself alone.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,8 @@ from scipy import sparse
 from sklearn.metrics.pairwise import cosine_distances, euclidean_distances
 
 from coterie.assign._points import NOTHING, Floats, Index, Labels, Points, as_points
+
+_TINY = float(np.finfo(np.float64).tiny)
 
 
 class SquaredEuclidean:
@@ -27,8 +30,6 @@ class SquaredEuclidean:
     ----------
     factor, mass : array of shape (n,) or (0,)
         What a row is multiplied by in the sums, and what it weighs; empty means 1.
-    spread : float
-        The distortion with one centre for all items.
     total : float
         The sum of the masses.
     """
@@ -41,9 +42,51 @@ class SquaredEuclidean:
         self.points: Points = as_points(X)
         self.mass = self.factor = NOTHING if sample_weight is None else sample_weight
         self.total = float(self.mass.sum()) if len(self.mass) else float(self.points.n)
-        self.middle, self.spread = self.points.spread(self.mass)
         self.typical = self.points.typical()
-        _check_range(X, self.spread / self.total)
+
+    @cached_property
+    def _moments(self) -> tuple[Floats, float]:
+        return self.points.spread(self.mass)
+
+    @property
+    def middle(self) -> Floats:
+        """The mean of the items."""
+        return self._moments[0]
+
+    @property
+    def spread(self) -> float:
+        """The distortion with one centre for all items."""
+        return self._moments[1]
+
+    def check_range(self) -> None:
+        """Raise where squares of the features leave the range of their type: all distances would be equal."""
+        X = self.points.X
+        if sparse.issparse(X):
+            width = np.abs(X.data).max(initial=0.0)
+        elif len(self.mass):
+            width = np.max(X.max(axis=0).astype(np.float64) - X.min(axis=0))
+        else:
+            width = np.sqrt(self.spread / self.total)
+        with np.errstate(over="ignore"):
+            scale = float(np.float64(width) ** 2)
+        limits = np.finfo(X.dtype)
+        if not scale <= 1e-4 * float(limits.max):
+            raise _out_of_range("large", X)
+        if scale < 1e4 * float(limits.tiny) and np.any(X.data if sparse.issparse(X) else X[:1] != X):
+            raise _out_of_range("small", X)
+
+    def alone(self, items: Index) -> float:
+        """The least distortion of some items in a cluster of their own."""
+        mass = self.mass[items] if len(self.mass) else np.ones(len(items))
+        sums = total_of(self, items)
+        if sparse.issparse(self.points.X):
+            part = self.points.X[items]
+            squares = np.asarray(part.multiply(part).sum(axis=1)).ravel()
+            return max(float(mass @ squares) - float(sums @ sums) / max(float(mass.sum()), _TINY), 0.0)
+        centre = sums / max(float(mass.sum()), _TINY)
+        parts = (items[start : start + 4096] for start in range(0, len(items), 4096))
+        found = [((self.points.rows(part) - centre) ** 2).sum(axis=1) for part in parts]
+        return float(mass @ np.concatenate(found))
 
     @property
     def tolerance_unit(self) -> float:
@@ -108,11 +151,26 @@ class Cosine:
         self.mass = NOTHING if sample_weight is None else sample_weight
         self.factor = self.scale if sample_weight is None else self.scale * sample_weight
         self.total = float(self.mass.sum()) if len(self.mass) else float(self.points.n)
-        everything = np.arange(self.points.n)
-        whole = self.points.add_up(everything, np.zeros_like(everything), 1, self.factor)
-        summed = np.asarray(whole.todense() if hasattr(whole, "todense") else whole).ravel()
-        # half the squared distances of the unit vectors to their mean
-        self.spread = max(0.5 * (self.total - float(summed @ summed) / self.total), 0.0)
+
+    @cached_property
+    def spread(self) -> float:
+        """Half the squared distances of the unit vectors to their mean."""
+        summed = total_of(self, np.arange(self.points.n))
+        return max(0.5 * (self.total - float(summed @ summed) / self.total), 0.0)
+
+    def check_range(self) -> None:
+        """Raise where the length of a row leaves the range of its type."""
+        X, lengths = self.points.X, self.points.squared_norms()
+        if not np.isfinite(lengths).all():
+            raise _out_of_range("large", X)
+        empty = X[np.flatnonzero(lengths == 0)]
+        if np.any(empty.data if sparse.issparse(empty) else empty):
+            raise _out_of_range("small", X)
+
+    def alone(self, items: Index) -> float:
+        """The least distortion of some items in a cluster of their own."""
+        mass = self.mass[items].sum() if len(self.mass) else len(items)
+        return max(float(mass) - float(np.linalg.norm(total_of(self, items))), 0.0)
 
     @property
     def tolerance_unit(self) -> float:
@@ -163,23 +221,17 @@ class Cosine:
         return cosine_distances(X, centres)
 
 
-def _check_range(X: Any, variance: float) -> None:
-    """Raise where squares of the features leave the range of their type: every distance would be the same."""
-    limits = np.finfo(X.dtype)
-    large = variance > 1e-4 * float(limits.max) or not np.isfinite(variance)
-    small = variance < 1e4 * float(limits.tiny) and _varies(X)
-    if large or small:
-        raise ValueError(
-            f"squared distances of X are too {'large' if large else 'small'} for {X.dtype}; "
-            "multiply X by a constant (clusters do not depend on the unit), or pass float64."
-        )
+def total_of(distortion: Any, items: Index) -> Floats:
+    """The sum of some items as they enter the sums of clusters."""
+    whole = distortion.points.add_up(items, np.zeros(len(items), dtype=np.int64), 1, distortion.factor)
+    return np.asarray(whole.toarray() if sparse.issparse(whole) else whole).ravel()
 
 
-def _varies(X: Any) -> bool:
-    """Whether any two rows differ."""
-    if sparse.issparse(X):
-        return bool((X.max(axis=0) != X.min(axis=0)).nnz)
-    return bool(np.any(X[:1] != X))
+def _out_of_range(how: str, X: Any) -> ValueError:
+    return ValueError(
+        f"squared distances of X are too {how} for {X.dtype}; multiply X by a constant (clusters do not "
+        "depend on the unit), or pass float64."
+    )
 
 
 Distortion = SquaredEuclidean | Cosine

@@ -54,6 +54,12 @@ def _solve_part(core: Core, units: Index, cost: Floats, budget: int) -> tuple[La
     n, k = cost.shape
     ends, weight = _pairs_of(core, units)
     forbidden = np.isinf(weight)
+    if n == 2 and len(ends) and not (core.entry_minus >= 0).any():
+        both = cost[0][:, None] + cost[1]
+        both[np.diag_indices(k)] += weight[0]
+        if not np.isfinite(both).any():
+            return None, True
+        return np.array(np.unravel_index(int(both.argmin()), (k, k)), dtype=np.int32), True
     priced = ends[~forbidden], weight[~forbidden]
     sets, codes = _partitions(core, units)
     n_codes = sum(len(np.unique(code)) for _, code in zip(sets, codes, strict=True))

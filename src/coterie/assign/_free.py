@@ -8,9 +8,16 @@ import numpy as np
 from sklearn.utils import check_array
 
 from coterie.assign._assignment import Assignment
-from coterie.assign._distortion import DISTORTIONS
-from coterie.assign._points import NOBODY, NOTHING
+from coterie.assign._distortion import DISTORTIONS, Distortion
+from coterie.assign._points import NOBODY, NOTHING, Floats, Labels
 from coterie.base import check_sample_weight
+
+
+def nearest(distortion: Distortion, centres: Floats) -> Labels:
+    """The nearest centre of each row."""
+    labels = np.full(distortion.points.n, -1, dtype=np.int32)
+    distortion.points.nearest(*distortion.linear(centres), labels, NOBODY, NOTHING, NOTHING)
+    return labels
 
 
 def free(
@@ -58,6 +65,5 @@ def free(
     weight = check_sample_weight(sample_weight, data)
     distortion = DISTORTIONS[metric](data, weight)
     middle = distortion.as_centres(middle)
-    labels = np.full(data.shape[0], -1, dtype=np.int32)
-    distortion.points.nearest(*distortion.linear(middle), labels, NOBODY, NOTHING, NOTHING)
+    labels = nearest(distortion, middle)
     return Assignment(labels, float(distortion.to_own(labels, middle).sum()), optimal=True)

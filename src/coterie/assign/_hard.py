@@ -23,10 +23,13 @@ from scipy.optimize import linear_sum_assignment
 from coterie._compiled import kernel
 from coterie.assign._core import Core, Floats
 from coterie.assign._points import Labels
-from coterie.assign._soft import RELATIVE, count_rows
+from coterie.assign._soft import count_rows
 
-# Units that one move may push out.
+# Improvements below this share of what is compared are rounding.
+RELATIVE = 1e-12
+# Units that one move may push out, and members of a group that are searched for them.
 _MAX_PUSHED = 12
+_MAX_SEARCHED = 1000
 # Rounds of moves and chains; a handful is enough in practice, the rest guards against tiny gains for ever.
 _MAX_ROUNDS = 100
 _SLICE = 5_000_000
@@ -126,7 +129,7 @@ def _in_the_way(
                 out[n] = v
                 n += 1
             continue
-        if met > room - n:
+        if met > room - n or row_ptr[row + 1] - row_ptr[row] > _MAX_SEARCHED:
             return -1
         for t in range(row_ptr[row], row_ptr[row + 1]):
             v = row_unit[t]
@@ -270,11 +273,10 @@ def _moves(
 
 
 @kernel
-def _wishes(cost: Any, labels: Any, order: Any, first: Any, who: Any) -> int:
-    """Sort the wishes of units for cheaper clusters by pair of clusters.
+def _wishes(cost: Any, labels: Any, order: Any, pair: Any, who: Any) -> int:
+    """Count the wishes of units for cheaper clusters; with room in `pair` and `who`, write them there.
 
-    With `who` empty, count them into `first[a * k + b + 1]` (a < b); else fill `who`, `first` being the
-    next free place of each pair.
+    The pair of a unit's cluster and the one it wishes for is numbered a * k + b, a < b.
     """
     k = cost.shape[1]
     total = 0
@@ -285,13 +287,10 @@ def _wishes(cost: Any, labels: Any, order: Any, first: Any, who: Any) -> int:
             continue
         for h in range(k):
             if cost[u, h] < (1.0 - RELATIVE) * cost[u, a]:
-                pair = min(a, h) * k + max(a, h)
+                if who.shape[0] > 0:
+                    pair[total] = min(a, h) * k + max(a, h)
+                    who[total] = u
                 total += 1
-                if who.shape[0] == 0:
-                    first[pair + 1] += 1
-                else:
-                    who[first[pair]] = u
-                    first[pair] += 1
     return total
 
 
@@ -304,6 +303,7 @@ def _chains(
     counts: Any,
     holder: Any,
     labels: Any,
+    pairs: Any,
     first: Any,
     who: Any,
     start: int,
@@ -315,19 +315,17 @@ def _chains(
 ) -> int:
     """Change clusters a and b on connected parts of what they hold, where that pays, pair by pair.
 
-    Pairs `start` to `stop`; `first` and `who` are the sorted wishes. A part is looked at once a pair, however
-    many of its units wish: it is the same from each of them.
+    Pairs `start` to `stop` of `pairs`; `first` and `who` are the wishes of each. A part is looked at once a
+    pair, however many of its units wish: it is the same from each of them.
     """
     indptr, indices, _, entry_ptr, entry_row, entry_minus, entry_weight, _ = acts
     k = cost.shape[1]
     flips = 0
-    for pair in range(start, stop):
-        if first[pair] == first[pair + 1]:
-            continue
-        a, b = pair // k, pair % k
+    for position in range(start, stop):
+        a, b = pairs[position] // k, pairs[position] % k
         state[0] += 1
         stamp = state[0]
-        for wish in range(first[pair], first[pair + 1]):
+        for wish in range(first[position], first[position + 1]):
             u = who[wish]
             if seen[u] == stamp or (labels[u] != a and labels[u] != b):
                 continue
@@ -490,19 +488,18 @@ class HardSearch:
         return better
 
     def _chains(self, common: Common, order: Any, seen: Any, row_seen: Any, queue: Any) -> int:
-        k, cost = self.k, common[0]
-        first = np.zeros(k * k + 1, dtype=np.int64)
-        nobody = np.empty(0, dtype=np.int64)
-        n_wishes = _wishes(cost, self.labels, order, first, nobody)
+        cost, nobody = common[0], np.empty(0, dtype=np.int64)
+        n_wishes = _wishes(cost, self.labels, order, nobody, nobody)
         if not n_wishes:
             return 0
-        first = np.cumsum(first)
-        who = np.empty(n_wishes, dtype=np.int64)
-        _wishes(cost, self.labels, order, first[:-1].copy(), who)
+        pair, who = np.empty(n_wishes, dtype=np.int64), np.empty(n_wishes, dtype=np.int64)
+        _wishes(cost, self.labels, order, pair, who)
+        sort = np.argsort(pair, kind="stable")
+        pairs, first = np.unique(pair[sort], return_index=True)
+        first = np.append(first, n_wishes)
         # as many pairs at a time as a million wishes, so that control returns now and then
         cuts = np.searchsorted(first, np.arange(0, n_wishes, 1_000_000))
-        bounds = sorted({0, *cuts.tolist(), k * k})
         flips = 0
-        for start, stop in pairwise(bounds):
-            flips += _chains(*common, first, who, start, stop, seen, row_seen, queue, self.state)
+        for start, stop in pairwise(sorted({0, *cuts.tolist(), len(pairs)})):
+            flips += _chains(*common, pairs, first, who[sort], start, stop, seen, row_seen, queue, self.state)
         return flips

@@ -125,7 +125,8 @@ class HardSolver:
             return self._with_the_rest(cost, self.search.labels)
         answer = self.known.check(self.k, nonempty=self.nonempty, budget=self.budget)
         if answer.certificate is not None:
-            raise InfeasibleConstraintsError(str(answer.certificate), answer.certificate)
+            told = f"{answer.certificate} {answer.certificate.what_to_drop()}"
+            raise InfeasibleConstraintsError(told, answer.certificate)
         if answer.witness is not None:
             colour = to_units(self.core, answer.witness.astype(np.int32))
             price = np.zeros((self.k, self.k))

@@ -52,8 +52,8 @@ class Points(Protocol):
         Rows with `skip` set are left alone. Returns what changed.
         """
 
-    def scores(self, items: Index | None, slopes: Floats, intercepts: Floats) -> Floats:
-        """Scores of some rows, or of all, in float64."""
+    def scores(self, items: Index, slopes: Floats, intercepts: Floats) -> Floats:
+        """Scores of some rows, in float64."""
 
     def squared_distances(self, start: int, stop: int, centres: Floats, about: Floats) -> Floats:
         """Squared distances of rows `start` to `stop`; `about` is a point in the middle of the data."""
@@ -268,9 +268,8 @@ class DensePoints:
 
         return _added_up(over_chunks(job, self.n, chunk_rows(self.n, k * self.d, k * self.d)), k, self.d)
 
-    def scores(self, items: Index | None, slopes: Floats, intercepts: Floats) -> Floats:
-        rows = self.X if items is None else self.X[items]
-        return rows.astype(np.float64, copy=False) @ slopes.T + intercepts
+    def scores(self, items: Index, slopes: Floats, intercepts: Floats) -> Floats:
+        return self.X[items].astype(np.float64) @ slopes.T + intercepts
 
     def squared_distances(self, start: int, stop: int, centres: Floats, about: Floats) -> Floats:
         rows, away = self.X[start:stop] - about, centres - about
@@ -326,7 +325,10 @@ class DensePoints:
 
 
 class SparsePoints:
-    """Rows of a CSR matrix; centres are dense, so k x d numbers must fit."""
+    """Rows of a CSR matrix; centres are dense, so k x d numbers must fit.
+
+    Distances come from expanded squares: data far from the origin belong into a dense array.
+    """
 
     def __init__(self, X: Any) -> None:
         self.X = X
@@ -362,9 +364,8 @@ class SparsePoints:
         per_row = k * (X.nnz // max(self.n, 1) + 1)
         return _added_up(over_chunks(job, self.n, chunk_rows(self.n, per_row, k * self.d)), k, self.d)
 
-    def scores(self, items: Index | None, slopes: Floats, intercepts: Floats) -> Floats:
-        rows = self.X if items is None else self.X[items]
-        return np.asarray(rows @ slopes.T) + intercepts
+    def scores(self, items: Index, slopes: Floats, intercepts: Floats) -> Floats:
+        return np.asarray(self.X[items] @ slopes.T) + intercepts
 
     def squared_distances(self, start: int, stop: int, centres: Floats, about: Floats) -> Floats:
         rows = self.X[start:stop].astype(np.float64)
@@ -413,7 +414,12 @@ def _by_row(row: Index, value: Any, n: int) -> Floats:
 
 def as_points(X: Any) -> Points:
     """Wrap an array or a CSR matrix that was checked already."""
-    return SparsePoints(X) if sparse.issparse(X) else DensePoints(X)
+    if not sparse.issparse(X):
+        return DensePoints(X)
+    if not X.has_canonical_format:  # an entry may be stored in parts, and their squares do not add up
+        X = X.copy()
+        X.sum_duplicates()
+    return SparsePoints(X)
 
 
 def _added_up(parts: list[Change], k: int, d: int) -> Change:

@@ -24,6 +24,8 @@ from coterie.assign._points import Labels
 
 # Improvements below this share of what is compared are rounding.
 RELATIVE = 1e-12
+# Neighbours of a unit that is still moved together with one of them.
+_MAX_DEGREE = 64
 # Steps between two returns to Python: well under half a second.
 _SLICE = 20_000_000
 
@@ -115,7 +117,7 @@ def _sweep(
                     least += weight[t]
                 if (h == own) == (weight[t] > 0.0):
                     uneasy[u] = 1
-            if least > 0.0:
+            if least > 0.0 or indptr[u + 1] - indptr[u] > k:
                 for h in range(k):
                     out[h] = cost[u, h]
                 for t in range(indptr[u], indptr[u + 1]):
@@ -179,6 +181,7 @@ def _exchange(
     order: Any,
     start: int,
     stop: int,
+    once: bool,
     dirty: Any,
     uneasy: Any,
     left: Any,
@@ -188,7 +191,8 @@ def _exchange(
 
     Pairs of `order[start:stop]` and their neighbours that share a cluster, or of which one wishes to be
     where the other is: there the first one to move takes what is better left to the other. Units with
-    entries are not looked at. Written: `labels`, `dirty`, the scratch `left` and `right`.
+    entries, or with very many neighbours, are not looked at. `once`: each pair from its lower unit only.
+    Written: `labels`, `dirty`, `uneasy`, the scratch `left` and `right`.
     """
     indptr, indices, weight, entry_ptr = acts[0], acts[1], acts[2], acts[3]
     k = cost.shape[1]
@@ -198,9 +202,13 @@ def _exchange(
         if dirty[u] & 2 == 0 or entry_ptr[u] < entry_ptr[u + 1]:
             continue
         dirty[u] &= 1
+        if indptr[u + 1] - indptr[u] > _MAX_DEGREE:
+            continue
         for t in range(indptr[u], indptr[u + 1]):
             v = indices[t]
-            if v < u or weight[t] < 0.0 or (uneasy[u] == 0 and uneasy[v] == 0):
+            if (once and v < u) or weight[t] < 0.0 or (uneasy[u] == 0 and uneasy[v] == 0):
+                continue
+            if indptr[v + 1] - indptr[v] > _MAX_DEGREE:
                 continue
             a, b = labels[u], labels[v]
             if entry_ptr[v] < entry_ptr[v + 1]:
@@ -430,7 +438,7 @@ def improve_soft(core: Core, cost: Floats, labels: Labels, order: Any, max_sweep
     longest = np.empty(int(np.diff(core.block_ptr).max(initial=0)), dtype=np.int32)
     work = 1 + k + (len(core.indices) + k * len(core.entry_row)) // core.n_units
     step = max(1, _SLICE // work)
-    moves = 0
+    moves, exchanged = 0, False
     for _ in range(max_sweeps):
         moved = 0
         for start in range(0, len(order), step):
@@ -455,10 +463,11 @@ def improve_soft(core: Core, cost: Floats, labels: Labels, order: Any, max_sweep
             order = np.flatnonzero(dirty & 1)  # without rows of counts only these can be due
         if moved:
             continue
-        pairs = np.flatnonzero(dirty & 2)
+        pairs, once = np.flatnonzero(dirty & 2), not exchanged
+        exchanged = True
         for start in range(0, len(pairs), step):
             stop = min(start + step, len(pairs))
-            moved += _exchange(cost, core.acts, labels, pairs, start, stop, dirty, uneasy, out, total)
+            moved += _exchange(cost, core.acts, labels, pairs, start, stop, once, dirty, uneasy, out, total)
         for start in range(0, n_blocks, step):
             moved += _move_blocks(
                 cost,

@@ -83,7 +83,8 @@ def soft_pairs(
     weight : float
         What breaking a pair of strength 1 costs, in the unit of `costs`.
     labels : array of shape (n_items,), optional
-        Where "local" starts; by default each item where it is cheapest. The outcome never costs more.
+        Where "local" starts, if they keep to the hard statements; by default each item where it is cheapest.
+        The outcome never costs more than they do.
     method : {"local", "exact"}
         "local" moves units, pairs of them, and whole must-link components, as long as that pays. "exact" is a
         mixed-integer program, for up to some 10,000 constrained cells.

@@ -9,11 +9,11 @@ held to one thread.
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -31,24 +31,31 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
-# threads that the job at hand may use; unset outside of `one_blas_thread`
-_allowed: ContextVar[int] = ContextVar("threads", default=0)
+class _Limit:
+    """BLAS is held to one thread from the first job that asks until the last one is done."""
+
+    lock = threading.Lock()
+    jobs = 0
+    had = 1
+    limiter: Any = None
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[int]:
     """Hold BLAS to one thread, and use the threads that it had for chunks instead; gives their number."""
-    if _allowed.get():
-        yield _allowed.get()
-        return
     blas = _controller()
-    had = max((library["num_threads"] for library in blas.info()), default=1)
-    token = _allowed.set(had)
+    with _Limit.lock:
+        if not _Limit.jobs:
+            _Limit.had = max((library["num_threads"] for library in blas.info()), default=1)
+            _Limit.limiter = blas.limit(limits=1)
+        _Limit.jobs += 1
     try:
-        with blas.limit(limits=1):
-            yield had
+        yield _Limit.had
     finally:
-        _allowed.reset(token)
+        with _Limit.lock:
+            _Limit.jobs -= 1
+            if not _Limit.jobs:
+                _Limit.limiter.restore_original_limits()
 
 
 def chunk_rows(n_rows: int, width: int, partial: int) -> int:

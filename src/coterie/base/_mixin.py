@@ -129,7 +129,9 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         obeyed = known if self.obeys == "all" else known.only_hard()
         if not obeyed:
             return
-        answer = obeyed.check(n_clusters, nonempty=True)
+        # the budget of the class where it has one, so that its solver finds the answer kept
+        budget = {"budget": self.budget} if hasattr(self, "budget") else {}
+        answer = obeyed.check(n_clusters, nonempty=True, **budget)
         if answer.certificate is not None:
             told = f"{answer.certificate} {answer.certificate.what_to_drop()}"
             raise InfeasibleConstraintsError(told, answer.certificate)

@@ -12,7 +12,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coterie.assign._distortion import DISTORTIONS, Distortion
-from coterie.assign._free import free
+from coterie.assign._free import free, nearest
 from coterie.assign._points import Floats
 from coterie.assign._threads import one_blas_thread
 from coterie.base import (
@@ -88,6 +88,7 @@ class PrototypeClusterer(
         rng = check_random_state(self.random_state)
         with one_blas_thread():
             distortion = DISTORTIONS[self.metric](X, weight)
+            distortion.check_range()
             solver = self._solver(known, distortion, rng)
             share = distortion.share if self._share is None else self._share
             loop = PrototypeLoop(distortion, solver, self.n_clusters, share)
@@ -104,14 +105,14 @@ class PrototypeClusterer(
         """Run the starts; the one of the least objective."""
         best: Outcome | None = None
         failed: DeadEndError | None = None
-        self.n_failed_starts_ = 0
+        n_failed = 0
         with progress(self, X, n_starts=n_starts, max_steps=self.max_iter) as starts:
             for _ in range(n_starts):
                 try:
                     with starts() as step:
                         found = loop.run(next(begin), max_iter=self.max_iter, tol=self.tol, step=step)
                 except DeadEndError as error:
-                    self.n_failed_starts_ += 1
+                    n_failed += 1
                     failed = error
                 else:
                     if best is None or clearly_less(found.objective, best.objective):
@@ -121,6 +122,7 @@ class PrototypeClusterer(
         if best is None:
             assert failed is not None
             raise failed
+        best.n_failed = n_failed
         return best
 
     def _keep(self, best: Outcome, X: Any) -> None:
@@ -154,7 +156,7 @@ class PrototypeClusterer(
     # ---- after it -------------------------------------------------------------------------------------
 
     def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
+        check_is_fitted(self, "cluster_centers_")
         return validate_data(
             self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
         )
@@ -172,7 +174,8 @@ class PrototypeClusterer(
         labels : array of shape (n_samples,)
             The cluster of each.
         """
-        return free(self._checked(X), self.cluster_centers_, metric=self.metric).labels
+        distortion = DISTORTIONS[self.metric](self._checked(X))
+        return nearest(distortion, self.cluster_centers_.astype(np.float64))
 
     def transform(self, X: Any) -> Any:
         """Distance of each row to each centre: Euclidean, or one minus the cosine.

@@ -14,7 +14,7 @@ from coterie.assign._points import Floats, Index, Labels
 from coterie.base import constrained_fit, instance, one_of, whole
 from coterie.constraints import Constraints
 from coterie.kmeans._base import SHARED_RULES, PrototypeClusterer, deterministic
-from coterie.kmeans._loop import Scores
+from coterie.kmeans._loop import Outcome, Scores
 from coterie.kmeans._starts import RandomState, Starts
 
 
@@ -51,8 +51,8 @@ class _HardCore:
     def final_penalty(self, labels: Labels) -> float:
         return 0.0
 
-    def tie(self, unit: int, labels: Labels) -> float:
-        return 0.0
+    def ties(self, labels: Labels) -> Floats:
+        return np.zeros(len(labels))
 
 
 class COPKMeans(PrototypeClusterer):
@@ -84,14 +84,14 @@ class COPKMeans(PrototypeClusterer):
         "greedy" labels anew each time, may fail and may go up (the best is kept); "exact" solves an integer
         program, for small sets.
     order : {"degeneracy", "random", "input"}
-        In which order "greedy" takes the constrained units.
+        In which order "greedy" takes the constrained units; the others do not ask.
     strategy : {"auto", "wagstaff"}
         "wagstaff" is the table of the book to the letter: item by item in random order, the first visited
         of a must-link component decides for all of it, a dead end fails the start.
     budget : int, default 1,000,000
-        Steps of the exact search for feasibility.
+        Steps of the exact search for feasibility; nodes of the "exact" assignment.
     warm_start : bool, default False
-        Start from the centres of the last fit; cluster numbers are kept.
+        Start from the centres of the last fit; cluster numbers are kept. Labels are found anew.
     verbose : int, default 0
         Print a line an iteration.
     random_state : int, RandomState or None
@@ -205,6 +205,10 @@ class COPKMeans(PrototypeClusterer):
         self
         """
         return self._fit(X, constraints, sample_weight)
+
+    def _keep(self, best: Outcome, X: Any) -> None:
+        super()._keep(best, X)
+        self.n_failed_starts_ = best.n_failed
 
     def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> _HardCore | None:
         if not known:

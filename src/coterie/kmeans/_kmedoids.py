@@ -33,7 +33,7 @@ from coterie.kmeans._base import AUTO_STARTS, SHARED_RULES, clearly_less
 from coterie.kmeans._pckmeans import SoftCore
 
 # Groups that are merged down to n_clusters; of more, the largest are taken.
-_MAX_GROUPS = 1000
+_MAX_GROUPS = 300
 # Distances that are held at a time.
 _BLOCK = 1 << 22
 
@@ -416,7 +416,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         distances : array of shape (n_samples, n_clusters)
             In the dtype of X.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "medoid_indices_")
         X = validate_data(self, X, reset=False, **self._checks)
         if self.metric == "precomputed":
             return X[:, self.medoid_indices_]
@@ -479,14 +479,14 @@ def _middle_item(distances: _Distances, mass: Floats) -> tuple[int, float]:
     """The best single medoid among a sample of the items, and what it costs."""
     sample = np.arange(0, distances.n, distances.n // 1000 + 1)
     total = distances.sums(sample, mass)
-    return int(sample[_first_of_least(total, mass[sample])]), float(
-        total.min() / max(mass[sample].sum(), 1e-300)
-    )
+    item = int(sample[_first_of_least(total, mass[sample])])
+    counted = float(mass[sample].sum())
+    return item, float(total.min()) / counted if counted > 0 else 0.0
 
 
 def _one_medoid(distances: _Distances, mass: Floats) -> float:
-    """Mean distance to the best single medoid."""
-    return _middle_item(distances, mass)[1]
+    """Mean distance to the best single medoid; 1 where all items are in one place."""
+    return _middle_item(distances, mass)[1] or 1.0
 
 
 def _groups(known: Constraints, k: int) -> list[Index]:

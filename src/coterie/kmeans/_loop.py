@@ -17,11 +17,13 @@ from scipy import sparse
 
 from coterie._compiled import kernel
 from coterie.assign._core import Core
-from coterie.assign._distortion import Distortion
+from coterie.assign._distortion import Cosine, Distortion
 from coterie.assign._points import NOBODY, Floats, Index, Labels
 
 # Below this share of the spread of the data, too few digits of a distortion that comes from sums are left.
 _FEW_DIGITS = 1e-4
+# Candidates that are looked at to refill an empty cluster.
+_MOST_TRIED = 100
 
 Scores = Callable[[Index], Floats]
 
@@ -42,8 +44,8 @@ class CoreSolver(Protocol):
     def final_penalty(self, labels: Labels) -> float:
         """The same of the labels of all items, counted by its definition."""
 
-    def tie(self, unit: int, labels: Labels) -> float:
-        """What a unit pays for sharing its cluster; negative where it gains."""
+    def ties(self, labels: Labels) -> Floats:
+        """What each unit pays for sharing its cluster; negative where it gains."""
 
 
 @dataclass
@@ -57,6 +59,7 @@ class Outcome:
     history: list[float]
     n_iter: int
     converged: bool
+    n_failed: int = 0
 
 
 @kernel
@@ -121,7 +124,7 @@ class PrototypeLoop:
         self.penalty = 0.0
         limit = tol * self.distortion.tolerance_unit
         history: list[float] = []
-        best: tuple[float, Floats, Labels, Labels] | None = None
+        best: tuple[float, Floats, Labels, Labels, Any] | None = None
         strict = converged = False
         n_iter = 0
         while n_iter < max_iter:
@@ -131,13 +134,14 @@ class PrototypeLoop:
             before, centres = centres, self._update(centres)
             history.append(self._objective(centres))
             if self.solver is not None and self.solver.may_rise and (best is None or history[-1] < best[0]):
-                best = history[-1], centres, self.labels.copy(), self.unit_labels.copy()
+                totals = tuple(total.copy() for total in self.totals)
+                best = history[-1], centres, self.labels.copy(), self.unit_labels.copy(), totals
             strict = not changed
             converged = strict or float(((centres - before) ** 2).sum()) <= limit
             if step(history[-1]) or converged:
                 break
         if best is not None:
-            _, centres, self.labels, self.unit_labels = best
+            _, centres, self.labels, self.unit_labels, self.totals = best
             self._assign_free(*self.distortion.linear(centres))
         elif not strict:
             self._assign(centres)
@@ -222,55 +226,47 @@ class PrototypeLoop:
         return self.distortion.centres(*self.totals[:2], centres)
 
     def _refill(self, empty: Index, centres: Floats) -> None:
+        """Move into each empty cluster the item or unit that gains most by a cluster of its own."""
         own = self.share * self.distortion.to_own(self.labels, centres)
         counts = self.totals[2]
-        crumbs = 1e-12 * self.share * self.distortion.spread / max(self.distortion.total, 1.0)
+        crumbs = 1e-12 * self.share * self.distortion.spread / self.distortion.points.n
         gain = own.copy()
+        if isinstance(self.distortion, Cosine):
+            gain[self.distortion.scale == 0] = -np.inf  # a row of zeros has no direction to give
         unit_gain: Any = np.empty(0)
         if self.solver is not None:
             gain[self.core.items] = -np.inf
             unit_gain = np.bincount(self.core.unit, own[self.core.items], self.core.n_units)
+            unit_gain += self.solver.ties(self.unit_labels)
             unit_gain[self.unit_mass == 0] = -np.inf
         # a cluster may hold items without weight: others must not be pushed in with them
         for h in np.setdiff1d(empty, self.unit_labels).tolist():
-            while True:
-                row = int(np.argmax(gain)) if len(gain) else -1
+            for _ in range(_MOST_TRIED):
+                row = int(np.argmax(gain))
                 unit = int(np.argmax(unit_gain)) if len(unit_gain) else -1
                 from_core = unit >= 0 and unit_gain[unit] > gain[row]
                 best = unit_gain[unit] if from_core else gain[row]
                 if not best > crumbs:
                     return
-                source = self.unit_labels[unit] if from_core else self.labels[row]
-                if counts[source] < 2:
-                    (unit_gain if from_core else gain)[unit if from_core else row] = -np.inf
-                    continue
-                if not from_core:
-                    self._move_row(row, int(source), h)
+                source = int(self.unit_labels[unit] if from_core else self.labels[row])
+                if from_core:
+                    members = self.core.items[self.core.unit == unit]
+                    pays = best - self.share * self.distortion.alone(members) > 0
+                    unit_gain[unit] = -np.inf
+                else:
+                    pays = True
                     gain[row] = -np.inf
-                elif self._pays(unit, own):
+                if counts[source] < 2 or not pays:
+                    continue
+                if from_core:
+                    assert self.solver is not None
                     found = self.unit_labels.copy()
                     found[unit] = h
                     self._set_units(found)
-                    self.penalty = self.solver.penalty(found)  # type: ignore[union-attr]
-                    unit_gain[unit] = -np.inf
+                    self.penalty = self.solver.penalty(found)
                 else:
-                    unit_gain[unit] = -np.inf
-                    continue
+                    self._move_row(row, source, h)
                 break
-
-    def _pays(self, unit: int, own: Floats) -> bool:
-        """Whether a cluster of its own lowers the objective: its items still differ from their mean."""
-        assert self.solver is not None
-        members = self.core.items[self.core.unit == unit]
-        mass = self.distortion.mass[members] if len(self.distortion.mass) else np.ones(len(members))
-        rows = self.distortion.rows(members)
-        sums = mass @ rows
-        centre = self.distortion.centres(sums[None], np.array([mass.sum()]), sums[None])
-        if self.distortion.name == "cosine":
-            left = float(mass.sum() - sums @ centre[0])
-        else:
-            left = float(mass @ ((rows - centre) ** 2).sum(axis=1))
-        return float(own[members].sum()) - self.share * left + self.solver.tie(unit, self.unit_labels) > 0
 
     def _move_row(self, row: int, source: int, h: int) -> None:
         factor = self.distortion.mass[row] if len(self.distortion.mass) else 1.0

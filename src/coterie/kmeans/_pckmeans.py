@@ -10,6 +10,7 @@ import numpy as np
 from coterie.assign._core import Core, build_core, soft_penalty
 from coterie.assign._distortion import Distortion
 from coterie.assign._points import Floats, Labels
+from coterie.assign._soft import count_rows
 from coterie.assign._soft_pairs import SoftSolver
 from coterie.base import constrained_fit, instance, one_of, real
 from coterie.constraints import Constraints
@@ -37,23 +38,16 @@ class SoftCore:
     def final_penalty(self, labels: Labels) -> float:
         return self.weight * soft_penalty(self.known, labels) if self.weight else 0.0
 
-    def tie(self, unit: int, labels: Labels) -> float:
-        core, own = self.core, labels[unit]
-        near = slice(core.indptr[unit], core.indptr[unit + 1])
-        total = float(core.weight[near][labels[core.indices[near]] == own].sum())
-        for e in range(core.entry_ptr[unit], core.entry_ptr[unit + 1]):
-            if not np.isfinite(core.entry_weight[e]) or core.entry_weight[e] == 0:
-                continue
-            row = core.entry_row[e]
-            members = core.row_unit[core.row_ptr[row] : core.row_ptr[row + 1]]
-            mates = members[(labels[members] == own) & (members != unit)]
-            total += float(core.entry_weight[e]) * sum(
-                int(core.entry_mass[f])
-                for v in mates.tolist()
-                for f in range(core.entry_ptr[v], core.entry_ptr[v + 1])
-                if core.entry_row[f] == row
-            )
-        return total
+    def ties(self, labels: Labels) -> Floats:
+        core = self.core
+        head = np.repeat(np.arange(core.n_units), np.diff(core.indptr))
+        together = (labels[head] == labels[core.indices]) & np.isfinite(core.weight)
+        total = np.bincount(head[together], core.weight[together], core.n_units)
+        owner = np.repeat(np.arange(core.n_units), np.diff(core.entry_ptr))
+        mates = count_rows(core, labels, self.solver.k)[core.entry_row, labels[owner]] - core.entry_mass
+        priced = np.isfinite(core.entry_weight)
+        groups = np.bincount(owner[priced], core.entry_weight[priced] * mates[priced], core.n_units)
+        return (total + groups).astype(np.float64)
 
 
 class PCKMeans(PrototypeClusterer):
@@ -95,10 +89,13 @@ class PCKMeans(PrototypeClusterer):
     --------
     COPKMeans : constraints that must hold.
 
-    Notes ----- Labels are found by iterated conditional modes over the constrained items and, beyond the
-    paper, by moves of two items and of whole must-link components (`coterie.assign.soft_pairs`); the
-    objective never rises. Time O(n k d) an iteration for the free items, and O(P k + m) a sweep for P
-    constrained items and m pairs; memory O(n + P (k + d)) beside X.
+    Notes
+    -----
+    Labels are found by iterated conditional modes over the constrained items and, beyond the paper, by moves
+    of two items and of whole must-link components (`coterie.assign.soft_pairs`); the objective never rises.
+    Time O(n k d) an iteration for the free items, and O(P k + m) a sweep for P constrained items and m pairs;
+    memory O(n + P (k + d)) beside X. A sample weight of 2 is an item twice; so weights that sum to one make
+    every pair dear beside them: bring them to a mean of about one first.
 
     References
     ----------
@@ -173,7 +170,7 @@ class PCKMeans(PrototypeClusterer):
         if self.weight == "auto":
             # half the total variance, also of the unit vectors of cosine
             half = 0.5 if distortion.name == "sqeuclidean" else 1.0
-            self.weight_ = half * distortion.spread / distortion.total
+            self.weight_ = half * distortion.spread / distortion.total or 1.0
         else:
             self.weight_ = float(self.weight)
         if self.weight_ == 0:

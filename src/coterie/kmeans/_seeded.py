@@ -73,8 +73,8 @@ class _FixedCore:
     def final_penalty(self, labels: Labels) -> float:
         return 0.0
 
-    def tie(self, unit: int, labels: Labels) -> float:
-        return -np.inf
+    def ties(self, labels: Labels) -> Floats:
+        return np.full(len(labels), -np.inf)
 
 
 class SeededKMeans(PrototypeClusterer):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coterie.assign._distortion import Distortion
+from coterie.assign._distortion import Cosine, Distortion, total_of
 from coterie.assign._points import Floats, Index
 from coterie.assign._threads import chunk_rows, over_chunks
 from coterie.constraints import Constraints
@@ -105,14 +105,15 @@ class Starts:
 
     def centre_of(self, items: Index) -> Floats:
         """The centre of some items; the first of them that has one where they cancel each other."""
-        mass = self.distortion.mass[items] if len(self.distortion.mass) else np.ones(len(items))
-        rows = self.distortion.rows(items)
-        total = mass.sum()
-        mean = mass @ rows / total if total > 0 else rows.mean(axis=0)
-        if self.distortion.name == "cosine" and not np.linalg.norm(mean) > 1e-12:
-            rows = rows[np.linalg.norm(rows, axis=1) > 0]
-            mean = rows[0] if len(rows) else np.ones_like(mean)
-        return self.distortion.as_centres(mean[None])[0]
+        distortion = self.distortion
+        if len(distortion.mass) and not distortion.mass[items].any():
+            return self._as_rows(items[:1])[0]
+        sums = total_of(distortion, items)
+        masses = np.array([distortion.mass[items].sum() if len(distortion.mass) else float(len(items))])
+        if isinstance(distortion, Cosine) and not np.linalg.norm(sums) > 1e-12 * masses[0]:
+            facing = items[distortion.scale[items] > 0]
+            return self._as_rows(facing[:1] if len(facing) else items[:1])[0]
+        return distortion.centres(sums[None], masses, sums[None])[0]
 
     def random(self) -> Floats:
         """Rows at random, by their weight."""
