@@ -30,8 +30,6 @@ RELATIVE = 1e-12
 # Units that one move may push out, and members of a group that are searched for them.
 _MAX_PUSHED = 12
 _MAX_SEARCHED = 1000
-# Rounds of moves and chains; a handful is enough in practice, the rest guards against tiny gains for ever.
-_MAX_ROUNDS = 100
 _SLICE = 5_000_000
 
 # cost, acts, row_ptr, row_unit, counts, holder, labels
@@ -227,6 +225,7 @@ def _moves(
     pushed: Any,
 ) -> int:
     """Move or push units of `order[start:stop]` where that lowers the cost; returns how often it did."""
+    indptr, indices, entry_ptr = acts[0], acts[1], acts[3]
     k = cost.shape[1]
     moves = 0
     for position in range(start, stop):
@@ -241,7 +240,11 @@ def _moves(
             continue
         state[0] += 1
         stamp = state[0]
-        _mark_taken(u, acts, counts, labels, mark, stamp)
+        if entry_ptr[u] == entry_ptr[u + 1]:  # the common case, written out: a call copies descriptors
+            for t in range(indptr[u], indptr[u + 1]):
+                mark[labels[indices[t]]] = stamp
+        else:
+            _mark_taken(u, acts, counts, labels, mark, stamp)
         best = a
         for h in range(k):
             if mark[h] != stamp and cost[u, h] < cost[u, best]:
@@ -444,8 +447,11 @@ class HardSearch:
         """Take a legal labelling as it is."""
         self._reset(labels.copy())
 
-    def improve(self, cost: Floats, order: Any) -> int:
-        """Lower the cost by legal steps until none is left; returns the number of steps."""
+    def improve(self, cost: Floats, order: Any, max_rounds: int) -> int:
+        """Lower the cost by legal steps until none is left, or for so many rounds; returns their number.
+
+        A round is a pass of moves, one of chains, and the matching of cliques.
+        """
         core, k = self.core, self.k
         if not len(order) or k == 1:
             return 0
@@ -456,15 +462,13 @@ class HardSearch:
         queue = np.empty(core.n_units + 1, dtype=np.int64)
         step = max(1, _SLICE // (1 + k + (len(core.indices) + k * len(core.entry_row)) // core.n_units))
         total = 0
-        for _ in range(_MAX_ROUNDS):
+        for _ in range(max_rounds):
             steps = 0
             for start in range(0, len(order), step):
                 stop = min(start + step, len(order))
                 steps += _moves(*common, order, start, stop, self.mark, self.state, pushed)
-            if not steps:
-                steps = self._chains(common, order, seen, row_seen, queue)
-            if not steps:
-                steps = sum(self._rematch(cost, units) for units in core.cliques)
+            steps += self._chains(common, order, seen, row_seen, queue)
+            steps += sum(self._rematch(cost, units) for units in core.cliques)
             total += steps
             if not steps:
                 break

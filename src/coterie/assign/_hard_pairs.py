@@ -146,10 +146,10 @@ class HardSolver:
             f"{answer.reason}. Raise `budget`, ask for more clusters, or use a soft method such as PCKMeans."
         )
 
-    def improve(self, cost: Floats, labels: Labels) -> tuple[Labels, int]:
-        """Go on from legal labels by steps that lower the cost."""
+    def improve(self, cost: Floats, labels: Labels, max_rounds: int = 100) -> tuple[Labels, int]:
+        """Go on from legal labels by steps that lower the cost, until none is left or for so many rounds."""
         self.search.start_from(labels)
-        moves = self.search.improve(cost, turned(self.acting, self.rng))
+        moves = self.search.improve(cost, turned(self.acting, self.rng), max_rounds)
         return self._with_the_rest(cost, self.search.labels), moves
 
     def exact(self, cost: Floats, labels: Labels | None) -> tuple[Labels, bool]:

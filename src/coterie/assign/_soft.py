@@ -174,6 +174,16 @@ def _sweep(
 
 
 @kernel
+def _find_due(dirty: Any, bit: int, out: Any) -> int:
+    """Write the units whose `bit` is set to `out`; returns their number."""
+    n = 0
+    for u in range(dirty.shape[0]):
+        out[n] = u
+        n += (dirty[u] & bit) == bit
+    return n
+
+
+@kernel
 def _exchange(
     cost: Any,
     acts: Any,
@@ -419,10 +429,13 @@ def pair_energy(core: Core, labels: Labels, k: int) -> float:
     return core.constant + 0.5 * twice
 
 
-def improve_soft(core: Core, cost: Floats, labels: Labels, order: Any, max_sweeps: int) -> int:
-    """Move the units of `order` and blocks, `labels` in place, until nothing pays; returns the moves.
+def improve_soft(
+    core: Core, cost: Floats, labels: Labels, order: Any, max_sweeps: int, max_rounds: int
+) -> int:
+    """Move the units of `order`, pairs and blocks, `labels` in place, until nothing pays; returns the moves.
 
-    `cost` is what each cluster costs above the least: 0 where a unit is cheapest.
+    `cost` is what each cluster costs above the least: 0 where a unit is cheapest. A round is sweeps until no
+    unit wants to move, then pairs and blocks once.
     """
     k = cost.shape[1]
     if not len(order) or k == 1:
@@ -438,8 +451,10 @@ def improve_soft(core: Core, cost: Floats, labels: Labels, order: Any, max_sweep
     longest = np.empty(int(np.diff(core.block_ptr).max(initial=0)), dtype=np.int32)
     work = 1 + k + (len(core.indices) + k * len(core.entry_row)) // core.n_units
     step = max(1, _SLICE // work)
-    moves, exchanged = 0, False
-    for _ in range(max_sweeps):
+    due = np.empty(core.n_units, dtype=np.int64)
+    moves = rounds = 0
+
+    def sweep(order: Any) -> int:
         moved = 0
         for start in range(0, len(order), step):
             stop = min(start + step, len(order))
@@ -458,16 +473,26 @@ def improve_soft(core: Core, cost: Floats, labels: Labels, order: Any, max_sweep
                 clock,
                 out,
             )
+        return moved
+
+    def still(bit: int) -> Any:
+        """Who is due; with rows of counts anybody may be."""
+        return order if core.n_rows else due[: _find_due(dirty, bit, due)]
+
+    moved = sweep(order)
+    for _ in range(max_sweeps):
         moves += moved
-        if not core.n_rows:
-            order = np.flatnonzero(dirty & 1)  # without rows of counts only these can be due
         if moved:
+            moved = sweep(still(1))
             continue
-        pairs, once = np.flatnonzero(dirty & 2), not exchanged
-        exchanged = True
+        if rounds == max_rounds:
+            break
+        pairs = due[: _find_due(dirty, 2, due)]
         for start in range(0, len(pairs), step):
             stop = min(start + step, len(pairs))
-            moved += _exchange(cost, core.acts, labels, pairs, start, stop, once, dirty, uneasy, out, total)
+            moved += _exchange(
+                cost, core.acts, labels, pairs, start, stop, rounds == 0, dirty, uneasy, out, total
+            )
         for start in range(0, n_blocks, step):
             moved += _move_blocks(
                 cost,
@@ -487,9 +512,7 @@ def improve_soft(core: Core, cost: Floats, labels: Labels, order: Any, max_sweep
                 total,
                 longest,
             )
-        if not core.n_rows:
-            order = np.flatnonzero(dirty & 1)
-        moves += moved
+        rounds += 1
         if not moved:
             break
     return moves

@@ -47,10 +47,10 @@ class SoftSolver:
             return cost.argmin(axis=1).astype(np.int32)
         return self.hard.improve(cost, self.hard.first(cost))[0]
 
-    def improve(self, cost: Floats, labels: Labels) -> tuple[Labels, int]:
-        """Move units and blocks until nothing pays."""
+    def improve(self, cost: Floats, labels: Labels, max_rounds: int = 100) -> tuple[Labels, int]:
+        """Move units, pairs and blocks until nothing pays, or for so many rounds."""
         order = turned(self.acting, self.rng)
-        moves = improve_soft(self.core, cost, labels, order, self.max_sweeps)
+        moves = improve_soft(self.core, cost, labels, order, self.max_sweeps, max_rounds)
         to_cheapest(cost, self.idle, labels)
         return labels, moves
 

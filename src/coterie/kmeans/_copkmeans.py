@@ -34,7 +34,8 @@ class _HardCore:
             return solver.greedy(cost, solver.order(self.order))  # type: ignore[arg-type]
         if self.assignment == "exact":
             return solver.exact(cost, labels)[0]
-        return solver.improve(cost, solver.first(cost) if labels is None else labels)[0]
+        # one round a pass: the next pass goes on, and the last one finds nothing left
+        return solver.improve(cost, solver.first(cost) if labels is None else labels, max_rounds=1)[0]
 
     def _literally(self, scores: Scores) -> Labels:
         """Items in random order; the first visited of a component decides for all of it."""

@@ -156,7 +156,7 @@ class PrototypeLoop:
             if sparse.issparse(self.unit_sums):
                 cost = np.asarray(self.unit_sums @ slopes.T)
             else:
-                cost = np.matmul(self.unit_sums, slopes.T, out=self.cost)
+                cost = np.matmul(self.unit_sums, np.ascontiguousarray(slopes.T), out=self.cost)
             _above_least(cost, self.unit_mass, intercepts, self.share)
             last = self.unit_labels if self.unit_labels[0] >= 0 else None
             found = self.solver.assign(

@@ -30,7 +30,9 @@ class SoftCore:
         self.solver = SoftSolver(known, self.core, k, rng=rng)
 
     def assign(self, cost: Floats, labels: Labels | None, scores: Scores) -> Labels:
-        return self.solver.improve(cost, self.solver.first(cost) if labels is None else labels)[0]
+        # one round a pass: the next pass goes on, and the last one finds nothing left
+        start = self.solver.first(cost) if labels is None else labels
+        return self.solver.improve(cost, start, max_rounds=1)[0]
 
     def penalty(self, labels: Labels) -> float:
         return self.solver.penalty(labels)
