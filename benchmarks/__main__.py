@@ -1,14 +1,17 @@
-"""Run all measurements, or one: `python -m benchmarks [constraints]`."""
+"""Run the quick measurements, or those named: `python -m benchmarks [--list] [peers cop] [scale] ...`."""
 
 import sys
 
-from benchmarks.scale import constraints
+from benchmarks.discover import choose, experiments
 
-EXPERIMENTS = {"constraints": constraints.main}
-
-names = sys.argv[1:] or list(EXPERIMENTS)
-unknown = [name for name in names if name not in EXPERIMENTS]
-if unknown:
-    sys.exit(f"unknown: {', '.join(unknown)}; there are {', '.join(EXPERIMENTS)}")
-for name in names:
-    EXPERIMENTS[name]()
+if "--list" in sys.argv[1:]:
+    for name, module in experiments().items():
+        print(f"{name:18} {'quick' if module.QUICK else '     '}  {module.TITLE}")
+    sys.exit()
+try:
+    chosen = choose(sys.argv[1:])
+except ValueError as error:
+    sys.exit(str(error))
+for name, module in chosen.items():
+    print(f"== {name}: {module.TITLE}", flush=True)
+    module.main()

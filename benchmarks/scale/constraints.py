@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import in_fresh_process, save
+from benchmarks.measure import in_fresh_process, save, verdict
 
+TITLE = "a million links: checked, explained; and what import costs"
+QUICK = True
 N = 1_000_000
 
 
@@ -75,7 +77,6 @@ def import_seconds(code: str) -> float:
 
 
 def main() -> None:
-    here = "benchmarks.scale.constraints"
     rows = []
     for function, prepare, what, seconds, megabytes in (
         (
@@ -83,7 +84,7 @@ def main() -> None:
             "chain",
             "chain of 1,000,000 must-links: build, close, contradict, explain",
             10,
-            None,
+            0,
         ),
         ("million_checked", "true_pairs", "500,000 + 500,000 links on 1,000,000 items, check(10)", 10, 1000),
         (
@@ -94,30 +95,30 @@ def main() -> None:
             1000,
         ),
     ):
-        in_fresh_process(here, function, prepare)
-        run = in_fresh_process(here, function, prepare)
-        reached = run["cpu_s"] < seconds and (megabytes is None or run["peak_mb_above_input"] < megabytes)
+        in_fresh_process(__name__, function, prepare)
+        run = in_fresh_process(__name__, function, prepare)
+        cpu, peak = run["cpu_s"], run["peak_mb_above_input"]
         rows.append(
-            {
-                "what": what,
-                "measured": f"{run['cpu_s']:.2f} s CPU, {run['peak_mb_above_input']:.0f} MB above the input",
-                "goal": f"{seconds} s" + ("" if megabytes is None else f", {megabytes} MB"),
-                "reached": reached,
+            verdict(
+                what,
+                f"{cpu:.2f} s, {peak:.0f} MB above the input",
+                goal=f"{seconds} s" + (f", {megabytes} MB" if megabytes else ""),
+                reached=cpu < seconds and (not megabytes or peak < megabytes),
                 **run,
-            }
+            )
         )
     ours = import_seconds("import coterie; coterie.Constraints([(0, 1)], [(1, 2)], n_items=3).check(2)")
     theirs = import_seconds("import sklearn.cluster")
     rows.append(
-        {
-            "what": "import coterie and check, against import sklearn.cluster (median of 7, seconds)",
-            "measured": f"{ours:.3f} against {theirs:.3f}: {ours / theirs:.2f}",
-            "goal": "0.33",
-            "reached": ours < theirs / 3,
-            "coterie_s": ours,
-            "sklearn_cluster_s": theirs,
-        }
+        verdict(
+            "import coterie and check, against import sklearn.cluster (wall seconds)",
+            f"{ours:.3f} s",
+            theirs=f"{theirs:.3f} s",
+            ratio=ours / theirs,
+            goal="at most 1/3",
+            reached=ours < theirs / 3,
+            coterie_s=ours,
+            sklearn_cluster_s=theirs,
+        )
     )
-    for row in rows:
-        print(f"{row['what']}: {row['measured']} (goal {row['goal']})")
-    save("constraints", rows)
+    save(__name__, TITLE, rows, times="warm kernel cache; import: median of 7")

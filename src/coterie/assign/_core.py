@@ -19,7 +19,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from coterie.constraints import Constraints, Group
-from coterie.constraints._closure import sparse_graph
+from coterie.constraints._closure import join, label_chains, sparse_graph
 
 Index = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -299,8 +299,15 @@ def _pairs_in(counts: Index) -> float:
 
 def _blocks(known: Constraints, items: Index, unit: Index, n_units: int) -> tuple[Index, Index]:
     """Units that must-links and equal labels, soft ones too, join: blocks of two units and more."""
-    block = np.empty(n_units, dtype=np.int64)
-    block[unit] = known.components[items]
+    ends = [known.must_link[known.must_table.active]]
+    ends += [
+        np.column_stack(label_chains(group))
+        for group in known.groups
+        if group.active and group.kind == "label"
+    ]
+    # joined on the units, not on all items: these are few
+    left, right = unit[np.searchsorted(items, np.concatenate(ends))].T
+    block = join(n_units, np.ascontiguousarray(left), np.ascontiguousarray(right))
     order = np.argsort(block, kind="stable")
     starts = np.flatnonzero(np.concatenate([[True], np.diff(block[order]) > 0]))
     length = np.diff(np.append(starts, n_units))

@@ -467,6 +467,9 @@ class HardSearch:
             for start in range(0, len(order), step):
                 stop = min(start + step, len(order))
                 steps += _moves(*common, order, start, stop, self.mark, self.state, pushed)
+            # in one of many passes with much to do for single units, the rest can wait
+            if max_rounds == 1 and steps > max(16, core.n_units // 100):
+                return total + steps
             steps += self._chains(common, order, seen, row_seen, queue)
             steps += sum(self._rematch(cost, units) for units in core.cliques)
             total += steps

@@ -485,7 +485,8 @@ def improve_soft(
         if moved:
             moved = sweep(still(1))
             continue
-        if rounds == max_rounds:
+        # in one of many passes with much to do for single units, pairs and blocks can wait
+        if rounds == max_rounds or (max_rounds == 1 and moves > max(16, core.n_units // 100)):
             break
         pairs = due[: _find_due(dirty, 2, due)]
         for start in range(0, len(pairs), step):

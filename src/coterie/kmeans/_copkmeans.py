@@ -26,7 +26,7 @@ class _HardCore:
         self.assignment, self.order, self.literal = assignment, order, literal
         self.may_rise = literal or assignment == "greedy"
 
-    def assign(self, cost: Floats, labels: Labels | None, scores: Scores) -> Labels:
+    def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
         solver = self.solver
         if self.literal:
             return self._literally(scores)
@@ -34,8 +34,8 @@ class _HardCore:
             return solver.greedy(cost, solver.order(self.order))  # type: ignore[arg-type]
         if self.assignment == "exact":
             return solver.exact(cost, labels)[0]
-        # one round a pass: the next pass goes on, and the last one finds nothing left
-        return solver.improve(cost, solver.first(cost) if labels is None else labels, max_rounds=1)[0]
+        start = solver.first(cost) if labels is None else labels
+        return solver.improve(cost, start, max_rounds=100 if last else 1)[0]
 
     def _literally(self, scores: Scores) -> Labels:
         """Items in random order; the first visited of a component decides for all of it."""

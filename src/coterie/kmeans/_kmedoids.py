@@ -290,7 +290,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             if core is not None:
                 price = unit_costs(cost, core.core)
                 price -= price.min(axis=1, keepdims=True)
-                units = core.assign(price, units, lambda items: cost[items])
+                units = core.assign(price, units, lambda items: cost[items], last=True)
                 found[core.core.items] = units[core.core.unit]
                 penalty = core.final_penalty(found)
             return found, cost, penalty

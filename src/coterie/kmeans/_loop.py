@@ -35,8 +35,11 @@ class CoreSolver(Protocol):
     # whether a pass may cost more than the one before, so that the best must be remembered
     may_rise: bool
 
-    def assign(self, cost: Floats, labels: Labels | None, scores: Scores) -> Labels:
-        """Labels for the given costs, from the last ones (None in the first pass of a start)."""
+    def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
+        """Labels for the given costs, from those before (None in the first pass of a start).
+
+        Another pass goes on where this one stops, unless it is the last.
+        """
 
     def penalty(self, labels: Labels) -> float:
         """What broken statements add to the objective."""
@@ -144,11 +147,11 @@ class PrototypeLoop:
             _, centres, self.labels, self.unit_labels, self.totals = best
             self._assign_free(*self.distortion.linear(centres))
         elif not strict:
-            self._assign(centres)
+            self._assign(centres, last=True)
             history.append(self._objective(centres))
         return self._outcome(centres, history, n_iter, converged)
 
-    def _assign(self, centres: Floats) -> int:
+    def _assign(self, centres: Floats, last: bool = False) -> int:
         """Label everything; returns the number of items and units that changed."""
         slopes, intercepts = self.distortion.linear(centres)
         changed = self._assign_free(slopes, intercepts)
@@ -158,11 +161,11 @@ class PrototypeLoop:
             else:
                 cost = np.matmul(self.unit_sums, np.ascontiguousarray(slopes.T), out=self.cost)
             _above_least(cost, self.unit_mass, intercepts, self.share)
-            last = self.unit_labels if self.unit_labels[0] >= 0 else None
             found = self.solver.assign(
                 cost,
-                None if last is None else last.copy(),
+                self.unit_labels.copy() if self.unit_labels[0] >= 0 else None,
                 lambda items: self.distortion.points.scores(items, slopes, intercepts),
+                last,
             )
             changed += self._set_units(found)
             self.penalty = self.solver.penalty(found)

@@ -29,10 +29,9 @@ class SoftCore:
         self.core: Core = build_core(known, "hard").scaled(weight)
         self.solver = SoftSolver(known, self.core, k, rng=rng)
 
-    def assign(self, cost: Floats, labels: Labels | None, scores: Scores) -> Labels:
-        # one round a pass: the next pass goes on, and the last one finds nothing left
+    def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
         start = self.solver.first(cost) if labels is None else labels
-        return self.solver.improve(cost, start, max_rounds=1)[0]
+        return self.solver.improve(cost, start, max_rounds=100 if last else 1)[0]
 
     def penalty(self, labels: Labels) -> float:
         return self.solver.penalty(labels)

@@ -64,7 +64,7 @@ class _FixedCore:
         self.labels: Labels = np.empty(self.core.n_units, dtype=np.int32)
         self.labels[self.core.unit] = code[self.core.items]
 
-    def assign(self, cost: Floats, labels: Labels | None, scores: Scores) -> Labels:
+    def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
         return self.labels.copy()
 
     def penalty(self, labels: Labels) -> float:

@@ -1,0 +1,1 @@
+"""Races against other packages, on the same data, pairs and first centres."""

@@ -1,0 +1,46 @@
+"""What every side of a race does: read the job, time the fits, write the answer. Needs NumPy only."""
+
+import json
+import platform
+import sys
+import time
+from importlib.metadata import version
+
+import numpy as np
+
+
+def serve(prepare, packages):
+    """Run the job.
+
+    `prepare(X, must, cannot, init, settings)` returns a function of a seed that fits (only this is timed) and
+    returns labels, or None where the method failed, and the number of iterations.
+    """
+    with np.load(sys.argv[1]) as job:
+        settings = json.loads(str(job["settings"]))
+        X = job["X"]
+        draws = [
+            (job[f"must_{i}"], job[f"cannot_{i}"], job.get(f"init_{i}")) for i in range(int(job["n_draws"]))
+        ]
+    labels = np.full((len(draws), len(X)), -1)
+    told = {"failed": [], "n_iter": [], "draw_cpu_s": []}
+    for i, (must, cannot, init) in enumerate(draws):
+        fit = prepare(X, must, cannot, init, settings)
+
+        def timed(seed=i, fit=fit):
+            start = time.process_time()
+            answer = fit(seed)
+            return time.process_time() - start, answer
+
+        if i == 0:
+            told["first_fit_s"] = timed()[0]
+        runs = [timed() for _ in range(settings["repeats"] if i == 0 else 1)]
+        if i == 0:
+            told["cpu_s"] = [cpu for cpu, _ in runs]
+        cpu, (found, n_iter) = runs[-1]
+        told["draw_cpu_s"].append(cpu)
+        told["failed"].append(found is None)
+        told["n_iter"].append(n_iter)
+        if found is not None:
+            labels[i] = found
+    told["versions"] = {"python": platform.python_version(), **{name: version(name) for name in packages}}
+    np.savez(sys.argv[2], labels=labels, told=json.dumps(told))
