@@ -397,8 +397,9 @@ def _paid(acts: Any, counts: Any, labels: Any) -> float:
     for u in range(labels.shape[0]):
         own = labels[u]
         for t in range(indptr[u], indptr[u + 1]):
-            if (labels[indices[t]] == own) == (weight[t] > 0.0):
-                twice += abs(weight[t])
+            v = indices[t]
+            if v > u and (labels[v] == own) == (weight[t] > 0.0):
+                twice += 2.0 * abs(weight[t])
         for e in range(entry_ptr[u], entry_ptr[u + 1]):
             if entry_weight[e] == 0.0:
                 continue

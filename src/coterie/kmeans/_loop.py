@@ -200,7 +200,10 @@ class PrototypeLoop:
             _shift(self.unit_sums, self.unit_mass, moved, self.unit_labels, found, *self.totals)
             self._add_to_totals(None)
         self.unit_labels = found
-        self.labels[self.core.items] = found[self.core.unit]
+        if self.core.n_units == len(self.core.items):  # a unit is an item
+            self.labels[self.core.items[moved]] = found[moved]
+        else:
+            self.labels[self.core.items] = found[self.core.unit]
         return len(moved)
 
     def _add_to_totals(self, change: tuple[Any, Any, Any] | None) -> None:
