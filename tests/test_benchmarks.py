@@ -1,9 +1,9 @@
 """The plumbing of the benchmark program; no rival is installed and no figure is taken here."""
 
 import json
-from pathlib import Path
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
