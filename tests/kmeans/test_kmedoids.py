@@ -179,3 +179,12 @@ def test_an_odd_distance_that_is_not_a_metric(seed):
 def test_unknown_metric_is_refused():
     with pytest.raises(ValueError, match="metric"):
         KMedoids(2, metric="as the crow flies").fit(np.zeros((4, 2)))
+
+
+def test_more_clusters_than_groups_that_are_merged():
+    """Each of 320 must-linked pairs starts a cluster of its own, though at most 300 groups are merged."""
+    X = np.repeat(np.arange(320.0), 2)[:, None] * 10 + np.tile([0.0, 1.0], 320)[:, None]
+    pairs = np.arange(640).reshape(-1, 2)
+    model = KMedoids(320, max_iter=1).fit(X, constraints=Constraints(pairs, n_items=640))
+    assert (model.labels_[::2] == model.labels_[1::2]).all()
+    assert len(set(model.labels_.tolist())) == 320

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from coterie.assign._core import Core, Floats
-from coterie.assign._points import Labels
+from coterie.assign._core import Core
+from coterie.assign._points import NOTHING, DensePoints, Floats, Labels
 from coterie.constraints import Constraints, as_constraints
 
 
@@ -57,9 +57,7 @@ def read_labels(labels: Any, n_items: int, k: int) -> Labels:
 
 def unit_costs(costs: Floats, core: Core) -> Floats:
     """Costs of the core's units: the sums over their items."""
-    total = np.zeros((core.n_units, costs.shape[1]))
-    np.add.at(total, core.unit, costs[core.items])
-    return total
+    return DensePoints(costs).add_up(core.items, core.unit, core.n_units, NOTHING)
 
 
 def to_units(core: Core, labels: Labels) -> Labels:

@@ -1,11 +1,11 @@
 """The constrained core: the items that statements name, joined into units, and how units act on each other.
 
 Must-links that have to hold are contracted: their items form one unit that moves as a whole. What is left
-between units is stored twice over, in the form that is cheapest to read: pairs as a symmetric CSR graph,
-groups as rows of a table that counts, for each cluster, how many of their items it holds. A positive weight
-is paid when two units share a cluster, a negative one is won, an infinite one forbids it. So must-links,
-cannot-links, labels, `distinct` and `across` are one sum, and a group of a thousand is never half a million
-pairs. Memory is linear in what was stated, plus rows x k counts.
+between units is stored in the form that is cheapest to read: pairs as a symmetric CSR graph, groups as rows
+of a table that counts, for each cluster, how many of their items it holds. A positive weight is paid when
+two units share a cluster, a negative one is won, an infinite one forbids it. So must-links, cannot-links,
+labels, `distinct` and `across` are one sum, and a group of a thousand is never half a million pairs. Memory
+is linear in what was stated, plus rows x k counts.
 """
 
 from __future__ import annotations
@@ -18,11 +18,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from coterie.assign._points import Floats, Index
 from coterie.constraints import Constraints, Group
 from coterie.constraints._closure import join, label_chains, sparse_graph
-
-Index = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 # A group of up to this many units is written out as pairs: cheaper to visit than a row of counts.
 _SMALL_GROUP = 8

@@ -160,12 +160,12 @@ class Cosine:
 
     def check_range(self) -> None:
         """Raise where the length of a row leaves the range of its type."""
-        X, lengths = self.points.X, self.points.squared_norms()
-        if not np.isfinite(lengths).all():
-            raise _out_of_range("large", X)
-        empty = X[np.flatnonzero(lengths == 0)]
-        if np.any(empty.data if sparse.issparse(empty) else empty):
-            raise _out_of_range("small", X)
+        X = self.points.X
+        # an infinite length has the scale 0 too
+        empty = X[np.flatnonzero(self.scale == 0)]
+        largest = np.abs(empty.data if sparse.issparse(empty) else empty).max(initial=0.0)
+        if largest > 0:
+            raise _out_of_range("large" if largest > 1 else "small", X)
 
     def alone(self, items: Index) -> float:
         """The least distortion of some items in a cluster of their own."""

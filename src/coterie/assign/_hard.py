@@ -14,30 +14,20 @@ ours.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from coterie._compiled import kernel
-from coterie.assign._core import Core, Floats
-from coterie.assign._points import Labels
-from coterie.assign._soft import count_rows
 
 # Improvements below this share of what is compared are rounding.
 RELATIVE = 1e-12
-# Units that one move may push out, and members of a group that are searched for them.
-_MAX_PUSHED = 12
+# Members of a group that are searched for those in the way.
 _MAX_SEARCHED = 1000
-_SLICE = 5_000_000
-
-# cost, acts, row_ptr, row_unit, counts, holder, labels
-Common = tuple[Any, Any, Any, Any, Any, Any, Any]
 
 
 @kernel
-def _place(u: int, h: int, acts: Any, counts: Any, holder: Any, labels: Any) -> None:
+def place(u: int, h: int, acts: Any, counts: Any, holder: Any, labels: Any) -> None:
     """Put unit u, which is nowhere, into cluster h."""
     entry_ptr, entry_row, entry_mass = acts[3], acts[4], acts[7]
     labels[u] = h
@@ -74,7 +64,7 @@ def _mark_taken(u: int, acts: Any, counts: Any, labels: Any, mark: Any, stamp: i
 
 
 @kernel
-def _greedy(
+def greedy(
     cost: Any, acts: Any, counts: Any, holder: Any, labels: Any, order: Any, mark: Any, state: Any
 ) -> int:
     """Put the units of `order` where it is cheapest and free; returns one that finds no place, or -1."""
@@ -89,7 +79,7 @@ def _greedy(
                 best = h
         if best < 0:
             return u
-        _place(u, best, acts, counts, holder, labels)
+        place(u, best, acts, counts, holder, labels)
     return -1
 
 
@@ -182,7 +172,7 @@ def _push(
     _lift(u, acts, counts, labels)
     for i in range(n):
         _lift(pushed[i], acts, counts, labels)
-    _place(u, h, acts, counts, holder, labels)
+    place(u, h, acts, counts, holder, labels)
     done = 0
     while done < n:
         v = pushed[done]
@@ -195,7 +185,7 @@ def _push(
         if best < 0:
             break
         gain += cost[v, h] - cost[v, best]
-        _place(v, best, acts, counts, holder, labels)
+        place(v, best, acts, counts, holder, labels)
         done += 1
     if done == n and gain > RELATIVE * compared:
         return True
@@ -203,13 +193,13 @@ def _push(
         _lift(pushed[i], acts, counts, labels)
     _lift(u, acts, counts, labels)
     for i in range(n):
-        _place(pushed[i], h, acts, counts, holder, labels)
-    _place(u, a, acts, counts, holder, labels)
+        place(pushed[i], h, acts, counts, holder, labels)
+    place(u, a, acts, counts, holder, labels)
     return False
 
 
 @kernel
-def _moves(
+def moves(
     cost: Any,
     acts: Any,
     row_ptr: Any,
@@ -251,7 +241,7 @@ def _moves(
                 best = h
         if cost[u, best] < (1.0 - RELATIVE) * cost[u, a]:
             _lift(u, acts, counts, labels)
-            _place(u, best, acts, counts, holder, labels)
+            place(u, best, acts, counts, holder, labels)
             moves += 1
             a = best
         # clusters that are cheaper still are taken
@@ -276,7 +266,7 @@ def _moves(
 
 
 @kernel
-def _wishes(cost: Any, labels: Any, order: Any, pair: Any, who: Any) -> int:
+def wishes(cost: Any, labels: Any, order: Any, pair: Any, who: Any) -> int:
     """Count the wishes of units for cheaper clusters; with room in `pair` and `who`, write them there.
 
     The pair of a unit's cluster and the one it wishes for is numbered a * k + b, a < b.
@@ -298,7 +288,7 @@ def _wishes(cost: Any, labels: Any, order: Any, pair: Any, who: Any) -> int:
 
 
 @kernel
-def _chains(
+def chains(
     cost: Any,
     acts: Any,
     row_ptr: Any,
@@ -388,7 +378,7 @@ def _chains(
                     labels[v] = -2 - (a + b - row_label)
                 for i in range(tail):
                     v = queue[i]
-                    _place(v, -2 - labels[v], acts, counts, holder, labels)
+                    place(v, -2 - labels[v], acts, counts, holder, labels)
     return flips
 
 
@@ -405,7 +395,7 @@ def to_cheapest(cost: Any, units: Any, labels: Any) -> None:
 
 
 @kernel
-def _open_cells(units: Any, acts: Any, counts: Any, labels: Any, mark: Any, state: Any, out: Any) -> None:
+def open_cells(units: Any, acts: Any, counts: Any, labels: Any, mark: Any, state: Any, out: Any) -> None:
     """Lift the units, then write which clusters the others leave open to each."""
     for i in range(units.shape[0]):
         _lift(units[i], acts, counts, labels)
@@ -414,99 +404,3 @@ def _open_cells(units: Any, acts: Any, counts: Any, labels: Any, mark: Any, stat
         _mark_taken(units[i], acts, counts, labels, mark, state[0])
         for h in range(mark.shape[0]):
             out[i, h] = mark[h] != state[0]
-
-
-class HardSearch:
-    """A legal labelling of the core's units under construction and improvement."""
-
-    def __init__(self, core: Core, k: int) -> None:
-        self.core = core
-        self.k = k
-        self.mark = np.zeros(k, dtype=np.int64)
-        self.state = np.zeros(2, dtype=np.int64)
-        self.labels: Labels = np.full(core.n_units, -1, dtype=np.int32)
-        self._reset(self.labels)
-
-    def _reset(self, labels: Labels) -> None:
-        self.labels = labels
-        self.counts = count_rows(self.core, labels, self.k)
-        self.holder = np.full((self.core.n_rows, self.k), -1, dtype=np.int64)
-        owner = np.repeat(np.arange(self.core.n_units), np.diff(self.core.entry_ptr))
-        placed = labels[owner] >= 0
-        self.holder[self.core.entry_row[placed], labels[owner[placed]]] = owner[placed]
-
-    def greedy(self, cost: Floats, order: Any, given: Labels | None = None) -> int:
-        """Label the units of `order` one by one, on top of `given`; returns a unit without a place, or -1."""
-        start = np.full(self.core.n_units, -1, dtype=np.int32) if given is None else given.copy()
-        self._reset(start)
-        return int(
-            _greedy(cost, self.core.acts, self.counts, self.holder, self.labels, order, self.mark, self.state)
-        )
-
-    def start_from(self, labels: Labels) -> None:
-        """Take a legal labelling as it is."""
-        self._reset(labels.copy())
-
-    def improve(self, cost: Floats, order: Any, max_rounds: int) -> int:
-        """Lower the cost by legal steps until none is left, or for so many rounds; returns their number.
-
-        A round is a pass of moves, one of chains, and the matching of cliques.
-        """
-        core, k = self.core, self.k
-        if not len(order) or k == 1:
-            return 0
-        common = cost, core.acts, core.row_ptr, core.row_unit, self.counts, self.holder, self.labels
-        pushed = np.empty(_MAX_PUSHED, dtype=np.int64)
-        seen = np.zeros(core.n_units, dtype=np.int64)
-        row_seen = np.zeros((core.n_rows, 2), dtype=np.int64)
-        queue = np.empty(core.n_units + 1, dtype=np.int64)
-        step = max(1, _SLICE // (1 + k + (len(core.indices) + k * len(core.entry_row)) // core.n_units))
-        total = 0
-        for _ in range(max_rounds):
-            steps = 0
-            for start in range(0, len(order), step):
-                stop = min(start + step, len(order))
-                steps += _moves(*common, order, start, stop, self.mark, self.state, pushed)
-            # in one of many passes with much to do for single units, the rest can wait
-            if max_rounds == 1 and steps > max(16, core.n_units // 100):
-                return total + steps
-            steps += self._chains(common, order, seen, row_seen, queue)
-            steps += sum(self._rematch(cost, units) for units in core.cliques)
-            total += steps
-            if not steps:
-                break
-        return total
-
-    def _rematch(self, cost: Floats, units: Any) -> bool:
-        """Units that are all apart exchange their clusters as is best for them together."""
-        before = self.labels[units]
-        here = np.arange(len(units))
-        if not (cost[units, before] > cost[units].min(axis=1)).any():
-            return False
-        cells = np.empty((len(units), self.k), dtype=np.bool_)
-        acts = self.core.acts
-        _open_cells(units, acts, self.counts, self.labels, self.mark, self.state, cells)
-        price = np.where(cells, cost[units], np.inf)
-        after = linear_sum_assignment(price)[1].astype(np.int32)
-        now, then = cost[units, before].sum(), price[here, after].sum()
-        better = bool(then < (1.0 - RELATIVE) * now)
-        for u, h in zip(units.tolist(), (after if better else before).tolist(), strict=True):
-            _place(u, h, acts, self.counts, self.holder, self.labels)
-        return better
-
-    def _chains(self, common: Common, order: Any, seen: Any, row_seen: Any, queue: Any) -> int:
-        cost, nobody = common[0], np.empty(0, dtype=np.int64)
-        n_wishes = _wishes(cost, self.labels, order, nobody, nobody)
-        if not n_wishes:
-            return 0
-        pair, who = np.empty(n_wishes, dtype=np.int64), np.empty(n_wishes, dtype=np.int64)
-        _wishes(cost, self.labels, order, pair, who)
-        sort = np.argsort(pair, kind="stable")
-        pairs, first = np.unique(pair[sort], return_index=True)
-        first = np.append(first, n_wishes)
-        # as many pairs at a time as a million wishes, so that control returns now and then
-        cuts = np.searchsorted(first, np.arange(0, n_wishes, 1_000_000))
-        flips = 0
-        for start, stop in pairwise(sorted({0, *cuts.tolist(), len(pairs)})):
-            flips += _chains(*common, pairs, first, who[sort], start, stop, seen, row_seen, queue, self.state)
-        return flips

@@ -17,7 +17,8 @@ from sklearn.utils import check_random_state
 from coterie.assign._assignment import Assignment, own_costs, read_costs, read_labels, to_units, unit_costs
 from coterie.assign._core import Core, Floats, Index, build_core
 from coterie.assign._exact import solve_exactly
-from coterie.assign._hard import HardSearch, to_cheapest
+from coterie.assign._hard import to_cheapest
+from coterie.assign._hard_search import HardSearch
 from coterie.assign._points import Labels
 from coterie.constraints import Constraints
 from coterie.constraints._colouring import core_edges

@@ -13,7 +13,7 @@ from coterie.assign._exact import solve_exactly
 from coterie.assign._hard import to_cheapest
 from coterie.assign._hard_pairs import HardSolver, turned
 from coterie.assign._points import Labels
-from coterie.assign._soft import improve_soft, pair_energy
+from coterie.assign._soft_search import improve_soft, pair_energy
 from coterie.constraints import Constraints
 from coterie.exceptions import InfeasibleConstraintsError
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -13,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coterie.assign._distortion import DISTORTIONS, Distortion
 from coterie.assign._free import free, nearest
-from coterie.assign._points import Floats
+from coterie.assign._points import Floats, Labels
 from coterie.assign._threads import one_blas_thread
 from coterie.base import (
     ConstrainedClusterMixin,
     anything,
     check_sample_weight,
+    constrained_fit,
     one_of,
     progress,
     real,
@@ -45,7 +47,7 @@ AUTO_STARTS = 4
 
 
 class PrototypeClusterer(
-    ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
 ):
     """Clusters stand behind a centre each; subclasses say how the core is solved and where starts begin."""
 
@@ -53,6 +55,7 @@ class PrototypeClusterer(
     _share: ClassVar[float | None] = 1.0
 
     n_clusters: int
+    init: Any
     n_init: Any
     max_iter: int
     tol: float
@@ -62,19 +65,39 @@ class PrototypeClusterer(
 
     # ---- what a subclass says -------------------------------------------------------------------------
 
+    @abstractmethod
     def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> CoreSolver | None:
-        raise NotImplementedError
+        """What labels the constrained items; None if there are none."""
 
+    @abstractmethod
     def _starts(self, starts: Starts) -> Iterator[Floats]:
-        """Centres to start from, one a start; as many as `_n_starts` says."""
-        raise NotImplementedError
+        """Centres to start from, one a start, without end."""
 
-    def _n_starts(self, starts: Starts) -> int:
-        return AUTO_STARTS if self.n_init == "auto" else int(self.n_init)
+    def _one_start_is_enough(self, starts: Starts) -> bool:
+        """Whether every start would begin at the same centres."""
+        return deterministic(self.init, starts)
 
     # ---- fit ------------------------------------------------------------------------------------------
 
-    def _fit(self, X: Any, constraints: Any, sample_weight: Any) -> Any:
+    @constrained_fit
+    def fit(self, X: Any, y: Any = None, *, constraints: Any = None, sample_weight: Any = None) -> Any:
+        """Cluster X, with what is known about its rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The items; float32 stays float32.
+        y : ignored
+            Present for the API.
+        constraints : Constraints or array of partial labels (-1: unknown), optional
+            What is known; the class says what it makes of it.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the items.
+
+        Returns
+        -------
+        self
+        """
         before = getattr(self, "cluster_centers_", None) if self.warm_start else None
         X, known = self._begin_fit(
             X,
@@ -96,7 +119,9 @@ class PrototypeClusterer(
             if before is not None:
                 n_starts, begin = 1, iter([self._given(before, distortion, "the centres of the last fit")])
             else:
-                n_starts, begin = self._n_starts(starts), self._starts(starts)
+                n_starts, begin = self.n_init, self._starts(starts)
+                if n_starts == "auto":
+                    n_starts = 1 if self._one_start_is_enough(starts) else AUTO_STARTS
             best = self._best_of(X, loop, n_starts, begin)
         self._keep(best, X)
         return self
@@ -134,13 +159,7 @@ class PrototypeClusterer(
         self.n_iter_ = best.n_iter
         self.converged_ = best.converged
         self._n_features_out = self.n_clusters
-        found = int(np.count_nonzero(np.bincount(best.labels, minlength=self.n_clusters)))
-        if found < self.n_clusters:
-            warn_user(
-                f"Number of distinct clusters ({found}) found smaller than n_clusters ({self.n_clusters}). "
-                "Possibly due to duplicate points in X, or to constraints that join what would fill them.",
-                ConvergenceWarning,
-            )
+        warn_of_empty_clusters(best.labels, self.n_clusters)
 
     def _given(self, centres: Any, distortion: Distortion, name: str) -> Floats:
         """Centres that the user gave, checked."""
@@ -219,6 +238,17 @@ class PrototypeClusterer(
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def warn_of_empty_clusters(labels: Labels, n_clusters: int) -> None:
+    """Warn, in scikit-learn's words, if some clusters hold nothing."""
+    found = int(np.count_nonzero(np.bincount(labels, minlength=n_clusters)))
+    if found < n_clusters:
+        warn_user(
+            f"Number of distinct clusters ({found}) found smaller than n_clusters ({n_clusters}). Possibly "
+            "due to duplicate points in X, or to constraints that join what would fill them.",
+            ConvergenceWarning,
+        )
 
 
 def clearly_less(new: float, old: float) -> bool:

@@ -11,14 +11,14 @@ from coterie.assign._core import build_core
 from coterie.assign._distortion import Distortion
 from coterie.assign._hard_pairs import HardSolver
 from coterie.assign._points import Floats, Index, Labels
-from coterie.base import constrained_fit, instance, one_of, whole
+from coterie.base import instance, one_of, whole
 from coterie.constraints import Constraints
-from coterie.kmeans._base import SHARED_RULES, PrototypeClusterer, deterministic
-from coterie.kmeans._loop import Outcome, Scores
+from coterie.kmeans._base import SHARED_RULES, PrototypeClusterer
+from coterie.kmeans._loop import CoreSolver, Outcome, Scores
 from coterie.kmeans._starts import RandomState, Starts
 
 
-class _HardCore:
+class _HardCore(CoreSolver):
     """Every statement of the core holds; "local" and "exact" never go up, "greedy" may."""
 
     def __init__(self, solver: HardSolver, assignment: str, order: str, literal: bool) -> None:
@@ -45,15 +45,6 @@ class _HardCore:
         cost = scores(self.core.items[deciding])
         visited = units[np.argsort(first)]
         return self.solver.greedy(cost, visited)
-
-    def penalty(self, labels: Labels) -> float:
-        return 0.0
-
-    def final_penalty(self, labels: Labels) -> float:
-        return 0.0
-
-    def ties(self, labels: Labels) -> Floats:
-        return np.zeros(len(labels))
 
 
 class COPKMeans(PrototypeClusterer):
@@ -186,27 +177,6 @@ class COPKMeans(PrototypeClusterer):
         self.verbose = verbose
         self.random_state = random_state
 
-    @constrained_fit
-    def fit(self, X: Any, y: Any = None, *, constraints: Any = None, sample_weight: Any = None) -> Any:
-        """Cluster X so that every constraint holds.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The items; float32 stays float32.
-        y : ignored
-            Present for the API.
-        constraints : Constraints or array of partial labels, optional
-            What is known; all of it is obeyed.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the items.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, constraints, sample_weight)
-
     def _keep(self, best: Outcome, X: Any) -> None:
         super()._keep(best, X)
         self.n_failed_starts_ = best.n_failed
@@ -217,11 +187,6 @@ class COPKMeans(PrototypeClusterer):
         core = build_core(known, "all")
         solver = HardSolver(known, core, self.n_clusters, budget=self.budget, rng=rng, nonempty=True)
         return _HardCore(solver, self.assignment, self.order, self.strategy == "wagstaff")
-
-    def _n_starts(self, starts: Starts) -> int:
-        if self.n_init == "auto" and deterministic(self.init, starts):
-            return 1
-        return super()._n_starts(starts)
 
     def _starts(self, starts: Starts) -> Iterator[Floats]:
         while True:

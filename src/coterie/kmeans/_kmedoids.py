@@ -6,11 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy import sparse
-from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -26,59 +22,20 @@ from coterie.base import (
     one_of,
     progress,
     real,
-    warn_user,
 )
 from coterie.constraints import Constraints
-from coterie.kmeans._base import AUTO_STARTS, SHARED_RULES, clearly_less
+from coterie.kmeans._base import AUTO_STARTS, SHARED_RULES, clearly_less, warn_of_empty_clusters
+from coterie.kmeans._distances import (
+    Distances,
+    compare,
+    first_of_least,
+    joined_groups,
+    merged,
+    middle_item,
+    one_medoid,
+)
 from coterie.kmeans._pckmeans import SoftCore
-
-# Groups that are merged down to n_clusters; of more, the largest are taken.
-_MAX_GROUPS = 300
-# Distances that are held at a time.
-_BLOCK = 1 << 22
-
-
-class _Distances:
-    """Distances between the items: given, or worked out block by block."""
-
-    def __init__(self, X: Any, metric: Any) -> None:
-        self.X, self.metric = X, metric
-        self.given = metric == "precomputed"
-        self.n = X.shape[0]
-
-    def between(self, rows: Index | None, columns: Index) -> Floats:
-        """Distances from some items (all: None) to others."""
-        if self.given:
-            found = self.X[:, columns] if rows is None else self.X[np.ix_(rows, columns)]
-        else:
-            found = _compare(self.X if rows is None else self.X[rows], self.X[columns], self.metric)
-        return np.asarray(found, dtype=np.float64)
-
-    def sums(self, members: Index, weight: Floats) -> Floats:
-        """For each member, the weighted distances from all of them to it."""
-        total = np.zeros(len(members))
-        rows = max(1, _BLOCK // len(members))
-        for start in range(0, len(members), rows):
-            part = members[start : start + rows]
-            total += weight[part] @ self.between(part, members)
-        return total
-
-
-def _compare(X: Any, Y: Any, metric: Any) -> Any:
-    """Distances from rows to rows; Euclidean ones from differences, so that an item is at 0 from itself."""
-    dense = not (sparse.issparse(X) or sparse.issparse(Y))
-    if dense and metric in ("euclidean", "l2", "sqeuclidean"):
-        return cdist(X, Y, "sqeuclidean" if metric == "sqeuclidean" else "euclidean")
-    return pairwise_distances(X, Y, metric=metric)
-
-
-def _first_of_least(total: Floats, mass: Floats) -> int:
-    """The first entry that is least but for rounding: two items of a pair have equal sums.
-
-    An item without weight does not stand for others, as if it were not there.
-    """
-    total = np.where(mass > 0, total, np.inf) if (mass > 0).any() else total
-    return int(np.argmax(total <= total.min() * (1.0 + 1e-9)))
+from coterie.kmeans._starts import drawn_by_weight
 
 
 class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -215,8 +172,8 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         weight = check_sample_weight(sample_weight, X)
         mass = np.ones(X.shape[0]) if weight is None else weight
         rng = check_random_state(self.random_state)
-        distances = _Distances(X, self.metric)
-        self.weight_ = _one_medoid(distances, mass) if self.weight == "auto" else float(self.weight)
+        distances = Distances(X, self.metric)
+        self.weight_ = one_medoid(distances, mass) if self.weight == "auto" else float(self.weight)
         priced = known if self.weight_ > 0 else known.only_hard()
         core = SoftCore(priced, self.weight_, self.n_clusters, rng) if priced else None
         chance = isinstance(self.init, str) and self.init != "neighborhoods" and before is None
@@ -240,13 +197,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             self.__dict__.pop("cluster_centers_", None)
         else:
             self.cluster_centers_ = X[self.medoid_indices_]
-        n_found = len(np.unique(self.labels_))
-        if n_found < self.n_clusters:
-            warn_user(
-                f"Number of distinct clusters ({n_found}) found smaller than n_clusters ({self.n_clusters}). "
-                "Possibly due to duplicate points in X, or to constraints that join what would fill them.",
-                ConvergenceWarning,
-            )
+        warn_of_empty_clusters(self.labels_, self.n_clusters)
         return self
 
     @property
@@ -267,7 +218,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
 
     def _alternate(
         self,
-        distances: _Distances,
+        distances: Distances,
         core: SoftCore | None,
         mass: Floats,
         medoids: Index,
@@ -317,7 +268,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
 
     def _update(
         self,
-        distances: _Distances,
+        distances: Distances,
         core: SoftCore | None,
         mass: Floats,
         labels: Labels,
@@ -347,7 +298,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             if not candidate.any():
                 continue
             total = np.where(candidate, distances.sums(members, mass), np.inf)
-            best = _first_of_least(total, mass[members])
+            best = first_of_least(total, mass[members])
             now = float(own[members].sum())
             if total[best] < now * (1.0 - 1e-12) or (medoids[h] not in members and total[best] <= now):
                 taken[found[h]] = False
@@ -359,34 +310,32 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     # ---- starts ---------------------------------------------------------------------------------------
 
     def _start(
-        self, number: int, distances: _Distances, known: Constraints, mass: Floats, rng: Any, before: Any
+        self, number: int, distances: Distances, known: Constraints, mass: Floats, rng: Any, before: Any
     ) -> Index:
         if before is not None:
             return _read_items(before, self.n_clusters, distances.n, "the medoids of the last fit")
         if not isinstance(self.init, str):
             return _read_items(self.init, self.n_clusters, distances.n, "init")
         if self.init == "random":
-            wait = -np.log1p(-rng.uniform(size=distances.n))
-            wait = np.divide(wait, mass, out=np.full(distances.n, np.inf), where=mass > 0)
-            return np.argsort(wait, kind="stable")[: self.n_clusters]
+            return drawn_by_weight(distances.n, mass, self.n_clusters, rng)
         # the start by constraints knows no chance, so further ones begin elsewhere
         if self.init == "k-medoids++" or number > 0:
             running = np.cumsum(mass)
             chosen = [int(np.searchsorted(running, rng.uniform() * running[-1], side="right"))]
             return self._fill(distances, mass, chosen, rng)
-        return self._from_groups(distances, known, mass)
+        return self._fromjoined_groups(distances, known, mass)
 
-    def _from_groups(self, distances: _Distances, known: Constraints, mass: Floats) -> Index:
+    def _fromjoined_groups(self, distances: Distances, known: Constraints, mass: Floats) -> Index:
         """Medoids of the must-link components, as the class says."""
-        groups = _groups(known, self.n_clusters)
+        groups = joined_groups(known, self.n_clusters)
         if len(groups) > self.n_clusters:
-            groups = _merged(distances, known, groups, self.n_clusters)
-        chosen = [int(g[_first_of_least(distances.sums(g, mass), mass[g])]) for g in groups]
+            groups = merged(distances, known, groups, self.n_clusters)
+        chosen = [int(g[first_of_least(distances.sums(g, mass), mass[g])]) for g in groups]
         if not chosen:
-            chosen = [_middle_item(distances, mass)[0]]
+            chosen = [middle_item(distances, mass)[0]]
         return self._fill(distances, mass, chosen, None)
 
-    def _fill(self, distances: _Distances, mass: Floats, chosen: list[int], rng: Any) -> Index:
+    def _fill(self, distances: Distances, mass: Floats, chosen: list[int], rng: Any) -> Index:
         """Add items far from the chosen: the farthest, or drawn by distance where there is a generator."""
         nearest = distances.between(None, np.array(chosen)).min(axis=1)
         while len(chosen) < self.n_clusters:
@@ -420,7 +369,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         X = validate_data(self, X, reset=False, **self._checks)
         if self.metric == "precomputed":
             return X[:, self.medoid_indices_]
-        return np.asarray(_compare(X, self.cluster_centers_, self.metric)).astype(X.dtype, copy=False)
+        return np.asarray(compare(X, self.cluster_centers_, self.metric)).astype(X.dtype, copy=False)
 
     def predict(self, X: Any) -> Any:
         """Nearest medoid of each row; constraints speak of the training items only.
@@ -473,67 +422,3 @@ def _read_items(given: Any, k: int, n: int, name: str) -> Index:
     if (items < 0).any() or (items >= n).any() or len(np.unique(items)) < k:
         raise ValueError(f"{name} must be {k} different items from 0 to {n - 1}; got {items.tolist()}.")
     return items.astype(np.int64)
-
-
-def _middle_item(distances: _Distances, mass: Floats) -> tuple[int, float]:
-    """The best single medoid among a sample of the items, and what it costs."""
-    sample = np.arange(0, distances.n, distances.n // 1000 + 1)
-    total = distances.sums(sample, mass)
-    item = int(sample[_first_of_least(total, mass[sample])])
-    counted = float(mass[sample].sum())
-    return item, float(total.min()) / counted if counted > 0 else 0.0
-
-
-def _one_medoid(distances: _Distances, mass: Floats) -> float:
-    """Mean distance to the best single medoid; 1 where all items are in one place."""
-    return _middle_item(distances, mass)[1] or 1.0
-
-
-def _groups(known: Constraints, k: int) -> list[Index]:
-    """Must-link components of two items and more, largest first; else items that cannot-links name."""
-    items = known.constrained_items
-    component = known.components[items] if len(items) else items
-    order = np.argsort(component, kind="stable")
-    cuts = np.flatnonzero(np.diff(component[order])) + 1
-    parts = [items[part] for part in np.split(order, cuts)] if len(items) else []
-    groups = sorted((part for part in parts if len(part) > 1), key=len, reverse=True)[:_MAX_GROUPS]
-    alone = [part for part in parts if len(part) == 1]
-    return groups if len(groups) >= k else groups + alone[: k - len(groups)]
-
-
-def _merged(distances: _Distances, known: Constraints, groups: list[Index], k: int) -> list[Index]:
-    """Merge the two closest groups, by average linkage, until k are left."""
-    items = np.concatenate(groups)
-    size = np.array([len(group) for group in groups], dtype=np.float64)
-    starts = np.concatenate([[0], np.cumsum(size[:-1])]).astype(np.int64)
-    total = np.empty((len(groups), len(groups)))
-    for row, group in enumerate(groups):
-        total[row] = np.add.reduceat(distances.between(group, items).sum(axis=0), starts)
-    total = 0.5 * (total + total.T)
-
-    owner = np.full(distances.n, -1, dtype=np.int64)
-    owner[items] = np.repeat(np.arange(len(groups)), size.astype(np.int64))
-    ends = owner[known.cannot_link[known.cannot_table.active]]
-    ends = ends[(ends >= 0).all(axis=1)]
-    m = len(groups)
-    apart = sparse.coo_matrix((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), (m, m)).toarray() > 0
-    apart |= apart.T
-    members: list[Index | None] = list(groups)
-    gone = np.zeros(m, dtype=bool)
-    for _ in range(m - k):
-        mean = total / np.outer(size, size)
-        np.fill_diagonal(mean, np.inf)
-        mean[gone] = np.inf
-        mean[:, gone] = np.inf
-        legal = np.where(apart, np.inf, mean)
-        use = legal if np.isfinite(legal).any() else mean
-        a, b = np.unravel_index(int(np.argmin(use)), use.shape)
-        members[a] = np.concatenate([members[a], members[b]])
-        members[b] = None
-        total[a] += total[b]
-        total[:, a] += total[:, b]
-        size[a] += size[b]
-        apart[a] |= apart[b]
-        apart[:, a] |= apart[:, b]
-        gone[b] = True
-    return [np.sort(group) for group in members if group is not None]

@@ -8,9 +8,10 @@ stopping are those of scikit-learn's KMeans: labels unchanged, or centres nearly
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -28,13 +29,14 @@ _MOST_TRIED = 100
 Scores = Callable[[Index], Floats]
 
 
-class CoreSolver(Protocol):
-    """Labels the units of the core; one start after the other."""
+class CoreSolver(ABC):
+    """Labels the units of the core, one start after the other; by default nothing stated is broken."""
 
     core: Core
     # whether a pass may cost more than the one before, so that the best must be remembered
-    may_rise: bool
+    may_rise = False
 
+    @abstractmethod
     def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
         """Labels for the given costs, from those before (None in the first pass of a start).
 
@@ -43,12 +45,15 @@ class CoreSolver(Protocol):
 
     def penalty(self, labels: Labels) -> float:
         """What broken statements add to the objective."""
+        return 0.0
 
     def final_penalty(self, labels: Labels) -> float:
         """The same of the labels of all items, counted by its definition."""
+        return 0.0
 
     def ties(self, labels: Labels) -> Floats:
         """What each unit pays for sharing its cluster; negative where it gains."""
+        return np.zeros(len(labels))
 
 
 @dataclass

@@ -7,26 +7,24 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from coterie.assign._core import Core, build_core, soft_penalty
+from coterie.assign._core import build_core, soft_penalty
 from coterie.assign._distortion import Distortion
 from coterie.assign._points import Floats, Labels
-from coterie.assign._soft import count_rows
 from coterie.assign._soft_pairs import SoftSolver
-from coterie.base import constrained_fit, instance, one_of, real
+from coterie.assign._soft_search import count_rows
+from coterie.base import instance, one_of, real
 from coterie.constraints import Constraints
 from coterie.kmeans._base import SHARED_RULES, PrototypeClusterer, deterministic
-from coterie.kmeans._loop import Scores
+from coterie.kmeans._loop import CoreSolver, Scores
 from coterie.kmeans._starts import RandomState, Starts
 
 
-class SoftCore:
+class SoftCore(CoreSolver):
     """Statements of the core have a price; hard ones hold."""
-
-    may_rise = False
 
     def __init__(self, known: Constraints, weight: float, k: int, rng: RandomState) -> None:
         self.known, self.weight = known, weight
-        self.core: Core = build_core(known, "hard").scaled(weight)
+        self.core = build_core(known, "hard").scaled(weight)
         self.solver = SoftSolver(known, self.core, k, rng=rng)
 
     def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
@@ -146,32 +144,9 @@ class PCKMeans(PrototypeClusterer):
         self.verbose = verbose
         self.random_state = random_state
 
-    @constrained_fit
-    def fit(self, X: Any, y: Any = None, *, constraints: Any = None, sample_weight: Any = None) -> Any:
-        """Cluster X, weighing distances against constraints.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The items; float32 stays float32.
-        y : ignored
-            Present for the API.
-        constraints : Constraints or array of partial labels, optional
-            What is known. Hard statements hold, the others have a price.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the items.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, constraints, sample_weight)
-
     def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> SoftCore | None:
         if self.weight == "auto":
-            # half the total variance, also of the unit vectors of cosine
-            half = 0.5 if distortion.name == "sqeuclidean" else 1.0
-            self.weight_ = half * distortion.spread / distortion.total or 1.0
+            self.weight_ = distortion.share * distortion.spread / distortion.total or 1.0
         else:
             self.weight_ = float(self.weight)
         if self.weight_ == 0:
@@ -179,11 +154,6 @@ class PCKMeans(PrototypeClusterer):
         if not known:
             return None
         return SoftCore(known, self.weight_, self.n_clusters, rng)
-
-    def _n_starts(self, starts: Starts) -> int:
-        if self.n_init == "auto" and deterministic(self.init, starts):
-            return 1
-        return super()._n_starts(starts)
 
     def _starts(self, starts: Starts) -> Iterator[Floats]:
         number = 0

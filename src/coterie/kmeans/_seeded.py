@@ -10,7 +10,6 @@ import numpy as np
 from coterie.assign._core import build_core
 from coterie.assign._distortion import Distortion
 from coterie.assign._points import Floats, Index, Labels
-from coterie.base import constrained_fit
 from coterie.constraints import Constraints
 from coterie.exceptions import UnsupportedConstraintError
 from coterie.kmeans._base import SHARED_RULES, PrototypeClusterer
@@ -31,8 +30,9 @@ class _Seeds:
         self.items: Index = groups[0].items if groups else np.empty(0, dtype=np.int64)
         self.names: list[Hashable] = _in_order(groups[0].names) if groups else []
         if len(self.names) > n_clusters:
+            listed = ", ".join(map(str, self.names[:6])) + (", ..." if len(self.names) > 6 else "")
             raise ValueError(
-                f"the labels name {len(self.names)} classes ({', '.join(map(str, self.names[:6]))}, ...), "
+                f"the labels name {len(self.names)} classes ({listed}), "
                 f"but n_clusters={n_clusters}; ask for at least as many clusters."
             )
         rank = {name: position for position, name in enumerate(self.names)}
@@ -52,10 +52,8 @@ def _in_order(names: tuple[Hashable, ...]) -> list[Hashable]:
         return sorted(names, key=lambda name: (type(name).__name__, str(name)))
 
 
-class _FixedCore:
+class _FixedCore(CoreSolver):
     """Each class is a unit that never leaves its cluster."""
-
-    may_rise = False
 
     def __init__(self, n_items: int, seeds: _Seeds) -> None:
         code = np.full(n_items, -1, dtype=np.int32)
@@ -66,12 +64,6 @@ class _FixedCore:
 
     def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
         return self.labels.copy()
-
-    def penalty(self, labels: Labels) -> float:
-        return 0.0
-
-    def final_penalty(self, labels: Labels) -> float:
-        return 0.0
 
     def ties(self, labels: Labels) -> Floats:
         return np.full(len(labels), -np.inf)
@@ -145,37 +137,14 @@ class SeededKMeans(PrototypeClusterer):
         self.verbose = verbose
         self.random_state = random_state
 
-    @constrained_fit
-    def fit(self, X: Any, y: Any = None, *, constraints: Any = None, sample_weight: Any = None) -> Any:
-        """Cluster X from labelled items.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The items; float32 stays float32.
-        y : ignored
-            Present for the API.
-        constraints : array of partial labels or Constraints, optional
-            Known labels, -1 where unknown.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the items.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, constraints, sample_weight)
-
     def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> CoreSolver | None:
         return None
 
     def _seeds(self, known: Constraints) -> _Seeds:
         return _Seeds(known, self.n_clusters, type(self).__name__)
 
-    def _n_starts(self, starts: Starts) -> int:
-        if self.n_init == "auto" and len(self._seeds(starts.known).names) == self.n_clusters:
-            return 1
-        return super()._n_starts(starts)
+    def _one_start_is_enough(self, starts: Starts) -> bool:
+        return len(self._seeds(starts.known).names) == self.n_clusters
 
     def _starts(self, starts: Starts) -> Iterator[Floats]:
         means = self._seeds(starts.known).means(starts)

@@ -117,12 +117,9 @@ class Starts:
 
     def random(self) -> Floats:
         """Rows at random, by their weight."""
-        n, mass = self.distortion.points.n, self.distortion.mass
-        # the k smallest of exponential waiting times; the same draws with and without weights of one
-        wait = -np.log1p(-self.rng.uniform(size=n))
-        if len(mass):
-            wait = np.divide(wait, mass, out=np.full(n, np.inf), where=mass > 0)
-        return self._as_rows(np.argsort(wait, kind="stable")[: self.k])
+        return self._as_rows(
+            drawn_by_weight(self.distortion.points.n, self.distortion.mass, self.k, self.rng)
+        )
 
     def _as_rows(self, items: Index) -> Floats:
         """Rows as centres; a row of zeros has no direction, so cosine takes the middle of the data."""
@@ -187,6 +184,15 @@ class Starts:
                 if stop - start > 1:
                     centres[position] = self.centre_of(members[start:stop])
         return centres
+
+
+def drawn_by_weight(n: int, mass: Floats, k: int, rng: RandomState) -> Index:
+    """Some k of n items, each by its weight (empty: all alike)."""
+    # the smallest of exponential waiting times; the same draws with and without weights of one
+    wait = -np.log1p(-rng.uniform(size=n))
+    if len(mass):
+        wait = np.divide(wait, mass, out=np.full(n, np.inf), where=mass > 0)
+    return np.argsort(wait, kind="stable")[:k]
 
 
 def _dense(rows: Any) -> Floats:
