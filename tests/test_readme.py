@@ -8,8 +8,8 @@ README = (Path(__file__).resolve().parents[1] / "README.md").read_text()
 
 def test_python_of_the_readme_prints_what_it_says(capsys):
     blocks = re.findall(r"```python\n(.*?)```", README, flags=re.S)
-    assert len(blocks) == 2
-    for code, n_promised in zip(blocks, (1, 3), strict=True):
+    assert len(blocks) == 3
+    for code, n_promised in zip(blocks, (1, 1, 3), strict=True):
         exec(compile(code, "README.md", "exec"), {})
         printed = capsys.readouterr().out
         promised = re.findall(r"^# (.+)$", code, flags=re.M)

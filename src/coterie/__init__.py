@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         KMedoids,
         PCKMeans,
         SeededKMeans,
+        SizeConstrainedKMeans,
+        SizeConstrainedKMedians,
     )
 
 __version__ = "0.1.0"
@@ -31,6 +33,8 @@ _HOMES = {
     "KMedoids": "coterie.kmeans",
     "PCKMeans": "coterie.kmeans",
     "SeededKMeans": "coterie.kmeans",
+    "SizeConstrainedKMeans": "coterie.kmeans",
+    "SizeConstrainedKMedians": "coterie.kmeans",
 }
 _MODULES = ("assign", "base", "constraints", "datasets", "exceptions", "kmeans", "metrics", "testing")
 
@@ -42,6 +46,8 @@ __all__ = [
     "KMedoids",
     "PCKMeans",
     "SeededKMeans",
+    "SizeConstrainedKMeans",
+    "SizeConstrainedKMedians",
     "__version__",
 ]
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from coterie import Constraints, COPKMeans, PCKMeans
-from coterie.assign import free, hard_pairs, soft_pairs
+from coterie import Constraints, COPKMeans, PCKMeans, SizeConstrainedKMeans
+from coterie.assign import free, hard_pairs, size_constrained_assignment, soft_pairs
 from coterie.assign._core import soft_penalty
+from coterie.assign._manhattan import Manhattan
 from coterie.exceptions import ViolatedConstraintsWarning
 
 pytestmark = pytest.mark.kernels
@@ -52,6 +53,12 @@ def every_kernel():
                 free(data, hard.cluster_centers_, metric=metric).labels.tolist()
                 == hard.predict(data).tolist()
             )
+        l1 = Manhattan(data, np.arange(1.0, 121.0))
+        labels, out = truth.astype(np.int32), np.empty((120, 4), dtype=data.dtype)
+        centres = l1.best_centres(labels, None, np.zeros((4, 3)))
+        l1.fill_costs(centres, out)
+        assert out[np.arange(120), labels].sum() == pytest.approx(l1.inertia(labels, None, centres), rel=1e-4)
+        every_size(data, truth)
     rng = np.random.default_rng(3)
     for seed in range(8):
         # frames of ten in twelve clusters, on top of pairs: pushes, chains and new matchings all occur
@@ -71,6 +78,26 @@ def every_kernel():
         )
         found = soft_pairs(costs, priced, random_state=seed)
         assert found.penalty == pytest.approx(soft_penalty(priced, found.labels))
+
+
+def every_size(data, truth):
+    """Bounds, alone and with everything else that moves whole units."""
+    known = Constraints.sample(truth, n_pairs=60, random_state=1)
+    kinds = np.arange(120) % 3
+    model = SizeConstrainedKMeans(4, size_min=25, size_max=32, random_state=0)
+    assert model.fit(data).sizes_.min() >= 25
+    assert model.fit(data, constraints=known).sizes_.max() <= 32
+    quotas = SizeConstrainedKMeans(4, size_min=1.0, group_min=9, n_init=1, random_state=0)
+    quotas.fit(data, groups=kinds, constraints=known)
+    assert np.bincount(quotas.labels_ * 3 + kinds, minlength=12).min() >= 9
+    loads = SizeConstrainedKMeans(4, size_min=1750, size_max=1900, weight=1.0, n_init=1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ViolatedConstraintsWarning)
+        loads.fit(data, size_weight=np.arange(1.0, 121.0), constraints=known)
+    assert loads.sizes_.max() <= 1900
+    rng = np.random.default_rng(5)
+    costs = rng.random((3000, 6)).astype(data.dtype) * np.arange(1, 7)
+    assert set(size_constrained_assignment(costs, 1.0, 1.0).sizes) == {500}
 
 
 def check_objective(model, known):

@@ -14,4 +14,6 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "ConstrainedSeedKMeans": _PROTOTYPES,
     "PCKMeans": _PROTOTYPES,
     "SeededKMeans": _PROTOTYPES,
+    "SizeConstrainedKMeans": _PROTOTYPES,
+    "SizeConstrainedKMedians": _PROTOTYPES,
 }

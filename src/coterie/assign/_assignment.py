@@ -69,4 +69,4 @@ def to_units(core: Core, labels: Labels) -> Labels:
 
 def own_costs(costs: Floats, labels: Labels) -> float:
     """Summed cost of each row at its label."""
-    return float(costs[np.arange(len(costs)), labels].sum())
+    return float(costs[np.arange(len(costs)), labels].sum(dtype=np.float64))

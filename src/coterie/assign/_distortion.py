@@ -121,6 +121,16 @@ class SquaredEuclidean:
         """Costs of rows `start` to `stop` with each centre, without their weight."""
         return self.points.squared_distances(start, stop, centres, self.middle)
 
+    def fill_costs(self, centres: Floats, out: Any) -> None:
+        """Write to `out`, n x k, what each centre costs each row in the objective, less `constants`."""
+        slopes, intercepts = self.linear(centres)
+        self.points.fill_scores(self.share * slopes, self.share * intercepts, self.mass, self.mass, out)
+
+    def constants(self) -> Floats:
+        """What `fill_costs` leaves out: the part of each row's cost that no centre changes."""
+        nearest = np.zeros(self.points.n, dtype=np.int32)
+        return self.share * self.to_own(nearest, self.typical[None])
+
     def rows(self, items: Index) -> Floats:
         """Some rows as they enter the sums, without their weight."""
         return self.points.rows(items)
@@ -201,6 +211,14 @@ class Cosine:
     def block(self, start: int, stop: int, centres: Floats) -> Floats:
         """Costs of rows `start` to `stop` with each centre, without their weight."""
         return 1.0 - self.scale[start:stop, None] * np.asarray(self.points.X[start:stop] @ centres.T)
+
+    def fill_costs(self, centres: Floats, out: Any) -> None:
+        """Write to `out`, n x k, what each centre costs each row in the objective, less `constants`."""
+        self.points.fill_scores(-centres, np.zeros(len(centres)), self.factor, self.mass, out)
+
+    def constants(self) -> Floats:
+        """What `fill_costs` leaves out: the part of each row's cost that no centre changes."""
+        return self.mass if len(self.mass) else np.ones(self.points.n)
 
     def rows(self, items: Index) -> Floats:
         """Some rows at unit length."""

@@ -52,6 +52,9 @@ class Points(Protocol):
         Rows with `skip` set are left alone. Returns what changed.
         """
 
+    def fill_scores(self, slopes: Floats, intercepts: Floats, factor: Floats, mass: Floats, out: Any) -> None:
+        """Write `factor x . slopes[h] + mass intercepts[h]` of all rows; `factor` and `mass` may be empty."""
+
     def scores(self, items: Index, slopes: Floats, intercepts: Floats) -> Floats:
         """Scores of some rows, in float64."""
 
@@ -268,6 +271,10 @@ class DensePoints:
 
         return _added_up(over_chunks(job, self.n, chunk_rows(self.n, k * self.d, k * self.d)), k, self.d)
 
+    def fill_scores(self, slopes: Floats, intercepts: Floats, factor: Floats, mass: Floats, out: Any) -> None:
+        across = np.ascontiguousarray(slopes.T, dtype=self.X.dtype)
+        _fill_scores(self.X, across, intercepts.astype(self.X.dtype), factor, mass, out, self.d)
+
     def scores(self, items: Index, slopes: Floats, intercepts: Floats) -> Floats:
         return self.X[items].astype(np.float64) @ slopes.T + intercepts
 
@@ -364,6 +371,10 @@ class SparsePoints:
         per_row = k * (X.nnz // max(self.n, 1) + 1)
         return _added_up(over_chunks(job, self.n, chunk_rows(self.n, per_row, k * self.d)), k, self.d)
 
+    def fill_scores(self, slopes: Floats, intercepts: Floats, factor: Floats, mass: Floats, out: Any) -> None:
+        across = np.ascontiguousarray(slopes.T)
+        _fill_scores(self.X, across, intercepts, factor, mass, out, self.X.nnz // max(self.n, 1) + 1)
+
     def scores(self, items: Index, slopes: Floats, intercepts: Floats) -> Floats:
         return np.asarray(self.X[items] @ slopes.T) + intercepts
 
@@ -406,6 +417,25 @@ class SparsePoints:
         mean = np.asarray(weight @ self.X).ravel() / weight.sum()
         around = float(weight @ self.squared_norms()) - float(weight.sum()) * float(mean @ mean)
         return mean, max(around, 0.0)
+
+
+def _fill_scores(
+    X: Any, across: Any, intercepts: Any, factor: Floats, mass: Floats, out: Any, width: int
+) -> None:
+    """The scores of all rows of an array or CSR matrix, in blocks."""
+    k = len(intercepts)
+    block = max(1, _BLOCK // max(k, width))
+
+    def job(start: int, stop: int) -> None:
+        for low in range(start, stop, block):
+            high = min(low + block, stop)
+            rows = X[low:high] @ across
+            if len(factor):
+                rows *= factor[low:high, None]
+            rows += mass[low:high, None] * intercepts if len(mass) else intercepts
+            out[low:high] = rows
+
+    over_chunks(job, X.shape[0], chunk_rows(X.shape[0], k * width, 0))
 
 
 def _by_row(row: Index, value: Any, n: int) -> Floats:

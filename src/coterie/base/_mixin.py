@@ -56,7 +56,7 @@ def constrained_fit(method: Fit) -> Fit:
             with_progress(self, X, y, **kwargs)
             if "_known" not in self.__dict__:
                 raise RuntimeError(f"fit of {type(self).__name__} must call self._begin_fit(X, constraints).")
-            self.violations_ = self._known.violations(self.labels_)
+            self.violations_ = self._recount(self._known)
         finally:
             self.__dict__.pop("_fitting", None)
             self.__dict__.pop("_known", None)
@@ -123,7 +123,7 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         self._known = known
         return X, known
 
-    def _require_feasible(self, known: Constraints, n_clusters: int) -> None:
+    def _require_feasible(self, known: Constraints, n_clusters: int, nonempty: bool = True) -> None:
         if self.obeys == "none":
             return
         obeyed = known if self.obeys == "all" else known.only_hard()
@@ -131,10 +131,14 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
             return
         # the budget of the class where it has one, so that its solver finds the answer kept
         budget = {"budget": self.budget} if hasattr(self, "budget") else {}
-        answer = obeyed.check(n_clusters, nonempty=True, **budget)
+        answer = obeyed.check(n_clusters, nonempty=nonempty, **budget)
         if answer.certificate is not None:
             told = f"{answer.certificate} {answer.certificate.what_to_drop()}"
             raise InfeasibleConstraintsError(told, answer.certificate)
+
+    def _recount(self, known: Constraints) -> Violations:
+        """What `labels_` break."""
+        return known.violations(self.labels_)
 
     def _report(self, broken: Violations) -> None:
         """Warn once of what was outvoted; a broken promise is an error of ours, and says so."""

@@ -9,10 +9,11 @@ from coterie.constraints._distance_rules import (
     epsilon_repair,
     epsilon_violations,
 )
+from coterie.constraints._either_or import EitherOr
 from coterie.constraints._explain import Explanation
 from coterie.constraints._feasible import Feasibility
 from coterie.constraints._statements import ALL_KINDS, Group, Pairs
-from coterie.constraints._violations import BrokenGroup, Violations
+from coterie.constraints._violations import BrokenGroup, Shortfall, Violations
 
 __all__ = [
     "ALL_KINDS",
@@ -20,11 +21,13 @@ __all__ = [
     "Conflict",
     "Constraints",
     "Contracted",
+    "EitherOr",
     "Explanation",
     "Feasibility",
     "Group",
     "Implied",
     "Pairs",
+    "Shortfall",
     "Violations",
     "as_constraints",
     "delta_constraints",

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 _SHOWN = 10
 
 
+def said(value: float) -> str:
+    """A number as people write it: whole ones whole, however large."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.6g}"
+
+
 @dataclass(frozen=True)
 class BrokenGroup:
     """One way in which a labelling breaks a group.
@@ -56,6 +61,35 @@ class BrokenGroup:
     source: str | None
 
 
+@dataclass(frozen=True)
+class Shortfall:
+    """A bound on the size of a cluster that was missed.
+
+    Attributes
+    ----------
+    cluster : int
+        Which.
+    size : float
+        What it holds: items, or load; of one group if `group` is given.
+    size_min, size_max : float
+        Between which it should lie.
+    group : object, optional
+        The group whose bound it is.
+    """
+
+    cluster: int
+    size: float
+    size_min: float
+    size_max: float
+    group: object = None
+
+    def __str__(self) -> str:
+        of = "" if self.group is None else f" of group {self.group!r}"
+        few, many = self.size_min - self.size, self.size - self.size_max
+        how = f"{said(few)} too few" if few > 0 else f"{said(many)} too many"
+        return f"cluster {self.cluster} holds {said(self.size)}{of}, {how}"
+
+
 @dataclass(frozen=True, eq=False)
 class Violations:
     """What a labelling breaks; false if nothing. Prints as a table, `to_frame` for the rest.
@@ -70,6 +104,8 @@ class Violations:
         Broken pairs, groups counted as the pairs that they stand for.
     n_stated : int
         All stated pairs that have an effect, counted in the same way.
+    shortfalls : tuple of Shortfall
+        Bounds on sizes that were missed, where the estimator has such; not counted in `n_broken`.
     """
 
     must_link: Pairs
@@ -77,6 +113,7 @@ class Violations:
     groups: tuple[BrokenGroup, ...]
     n_stated: int
     ids: Ids | None = None
+    shortfalls: tuple[Shortfall, ...] = ()
 
     @property
     def n_broken(self) -> int:
@@ -96,14 +133,19 @@ class Violations:
         return pairs + sum(g.n_pairs * (1.0 if g.weight is None else g.weight) for g in self.groups)
 
     def __bool__(self) -> bool:
-        return self.n_broken > 0
+        return self.n_broken > 0 or bool(self.shortfalls)
 
     def __repr__(self) -> str:
         return f"<Violations: {self.n_broken:,} of {self.n_stated:,} pairs broken>"
 
     def __str__(self) -> str:
-        if not self:
-            return f"All {self.n_stated:,} constraints are met."
+        missed = [f"  {one}" for one in self.shortfalls[:_SHOWN]]
+        if len(self.shortfalls) > _SHOWN:
+            missed.append(f"  ... and {len(self.shortfalls) - _SHOWN:,} more.")
+        if missed:
+            missed.insert(0, f"{len(self.shortfalls):,} bounds on sizes are missed:")
+        if not self.n_broken:
+            return "\n".join([f"All {self.n_stated:,} constraints are met.", *missed])
         lines = [f"{self.n_broken:,} of {self.n_stated:,} constraints are broken (cost {self.cost:g})."]
         rows = [("kind", "items", "weight", "source")]
         for kind, table in ((MUST_LINK, self.must_link), (CANNOT_LINK, self.cannot_link)):
@@ -138,7 +180,7 @@ class Violations:
         left_out = self.must_link.n + self.cannot_link.n + len(self.groups) - (len(rows) - 1)
         if left_out:
             lines.append(f"  ... and {left_out:,} more rows; see to_frame().")
-        return "\n".join(lines)
+        return "\n".join([*lines, *missed])
 
     def to_frame(self, library: str | None = None) -> Any:
         """Return a data frame with one row a broken pair, and one row an item of each broken group.

@@ -4,5 +4,14 @@ from coterie.kmeans._copkmeans import COPKMeans
 from coterie.kmeans._kmedoids import KMedoids
 from coterie.kmeans._pckmeans import PCKMeans
 from coterie.kmeans._seeded import ConstrainedSeedKMeans, SeededKMeans
+from coterie.kmeans._size_constrained import SizeConstrainedKMeans, SizeConstrainedKMedians
 
-__all__ = ["COPKMeans", "ConstrainedSeedKMeans", "KMedoids", "PCKMeans", "SeededKMeans"]
+__all__ = [
+    "COPKMeans",
+    "ConstrainedSeedKMeans",
+    "KMedoids",
+    "PCKMeans",
+    "SeededKMeans",
+    "SizeConstrainedKMeans",
+    "SizeConstrainedKMedians",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,7 +28,7 @@ from coterie.base import (
     whole,
 )
 from coterie.constraints import Constraints
-from coterie.exceptions import DeadEndError
+from coterie.exceptions import DeadEndError, UndecidedError
 from coterie.kmeans._loop import CoreSolver, Outcome, PrototypeLoop
 from coterie.kmeans._starts import RandomState, Starts
 
@@ -98,6 +98,25 @@ class PrototypeClusterer(
         -------
         self
         """
+        return self._run(X, constraints, sample_weight, self._loop)
+
+    def _loop(self, X: Any, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
+        """The loop that every start goes through."""
+        return PrototypeLoop(
+            distortion, self._solver(known, distortion, rng), self.n_clusters, self._share_of(distortion)
+        )
+
+    def _share_of(self, distortion: Any) -> float:
+        return float(distortion.share if self._share is None else self._share)
+
+    @property
+    def _distortion(self) -> Any:
+        """The class that measures how well a centre stands for an item."""
+        return DISTORTIONS[self.metric]
+
+    def _run(
+        self, X: Any, constraints: Any, sample_weight: Any, make_loop: Callable[..., PrototypeLoop]
+    ) -> Any:
         before = getattr(self, "cluster_centers_", None) if self.warm_start else None
         X, known = self._begin_fit(
             X,
@@ -110,11 +129,9 @@ class PrototypeClusterer(
         weight = check_sample_weight(sample_weight, X)
         rng = check_random_state(self.random_state)
         with one_blas_thread():
-            distortion = DISTORTIONS[self.metric](X, weight)
+            distortion = self._distortion(X, weight)
             distortion.check_range()
-            solver = self._solver(known, distortion, rng)
-            share = distortion.share if self._share is None else self._share
-            loop = PrototypeLoop(distortion, solver, self.n_clusters, share)
+            loop = make_loop(X, known, distortion, rng)
             starts = Starts(distortion, known, self.n_clusters, rng)
             if before is not None:
                 n_starts, begin = 1, iter([self._given(before, distortion, "the centres of the last fit")])
@@ -129,14 +146,14 @@ class PrototypeClusterer(
     def _best_of(self, X: Any, loop: PrototypeLoop, n_starts: int, begin: Iterator[Floats]) -> Outcome:
         """Run the starts; the one of the least objective."""
         best: Outcome | None = None
-        failed: DeadEndError | None = None
+        failed: RuntimeError | None = None
         n_failed = 0
         with progress(self, X, n_starts=n_starts, max_steps=self.max_iter) as starts:
             for _ in range(n_starts):
                 try:
                     with starts() as step:
                         found = loop.run(next(begin), max_iter=self.max_iter, tol=self.tol, step=step)
-                except DeadEndError as error:
+                except (DeadEndError, UndecidedError) as error:
                     n_failed += 1
                     failed = error
                 else:
@@ -193,7 +210,7 @@ class PrototypeClusterer(
         labels : array of shape (n_samples,)
             The cluster of each.
         """
-        distortion = DISTORTIONS[self.metric](self._checked(X))
+        distortion = self._distortion(self._checked(X))
         return nearest(distortion, self.cluster_centers_.astype(np.float64))
 
     def transform(self, X: Any) -> Any:
@@ -210,7 +227,7 @@ class PrototypeClusterer(
             In the dtype of X.
         """
         X = self._checked(X)
-        return DISTORTIONS[self.metric].distances(X, self.cluster_centers_.astype(X.dtype, copy=False))
+        return self._distortion.distances(X, self.cluster_centers_.astype(X.dtype, copy=False))
 
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
         """Minus the distortion of X with its nearest centres.

@@ -18,7 +18,7 @@ from coterie.kmeans._loop import CoreSolver, Outcome, Scores
 from coterie.kmeans._starts import RandomState, Starts
 
 
-class _HardCore(CoreSolver):
+class HardCore(CoreSolver):
     """Every statement of the core holds; "local" and "exact" never go up, "greedy" may."""
 
     def __init__(self, solver: HardSolver, assignment: str, order: str, literal: bool) -> None:
@@ -181,12 +181,12 @@ class COPKMeans(PrototypeClusterer):
         super()._keep(best, X)
         self.n_failed_starts_ = best.n_failed
 
-    def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> _HardCore | None:
+    def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> HardCore | None:
         if not known:
             return None
         core = build_core(known, "all")
         solver = HardSolver(known, core, self.n_clusters, budget=self.budget, rng=rng, nonempty=True)
-        return _HardCore(solver, self.assignment, self.order, self.strategy == "wagstaff")
+        return HardCore(solver, self.assignment, self.order, self.strategy == "wagstaff")
 
     def _starts(self, starts: Starts) -> Iterator[Floats]:
         while True:

@@ -234,12 +234,18 @@ class PrototypeLoop:
         empty = np.flatnonzero(self.totals[2] == 0)
         if len(empty):
             self._refill(empty, centres)
+        return self._best_centres(centres)
+
+    def _best_centres(self, centres: Floats) -> Floats:
         return self.distortion.centres(*self.totals[:2], centres)
+
+    def _may_leave(self, source: int) -> bool:
+        """Whether a cluster can give a unit away."""
+        return bool(self.totals[2][source] >= 2)
 
     def _refill(self, empty: Index, centres: Floats) -> None:
         """Move into each empty cluster the item or unit that gains most by a cluster of its own."""
         own = self.share * self.distortion.to_own(self.labels, centres)
-        counts = self.totals[2]
         crumbs = 1e-12 * self.share * self.distortion.spread / self.distortion.points.n
         gain = own.copy()
         if isinstance(self.distortion, Cosine):
@@ -267,7 +273,7 @@ class PrototypeLoop:
                 else:
                     pays = True
                     gain[row] = -np.inf
-                if counts[source] < 2 or not pays:
+                if not self._may_leave(source) or not pays:
                     continue
                 if from_core:
                     assert self.solver is not None

@@ -1,0 +1,511 @@
+"""Labels under bounds of sizes, with all that may come on top: loads, statements about pairs.
+
+Without these the transport is exact, and that is all. Statements first label the units of the core, whose
+costs carry the prices of the clusters; the transport then gives the other items what the bounds leave. Where
+that does not fit, or loads differ, whole units are moved until it does (`_settle`); where the search fails,
+an integer program decides, if it is small enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from coterie.assign._assignment import own_costs, to_units
+from coterie.assign._bounds import SizeBounds, check_sums
+from coterie.assign._core import Core
+from coterie.assign._points import NOTHING, DensePoints, Floats, Index, Labels
+from coterie.assign._program import Program
+from coterie.assign._settle import Loads, Settle
+from coterie.assign._soft_search import pair_energy
+from coterie.assign._transport import InfeasibleFlowError, Limits, Transport
+from coterie.constraints._violations import said
+from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
+
+# Units x clusters that an integer program may have.
+MAX_CELLS = 20_000
+# Steps of the search in a pass.
+_STEPS = 500
+# Twice what the solver of integer programs allows a row to miss.
+_TOLERANCE = 2e-6
+# Free items that change places with units under statements.
+_MOST_POLISHED = 500
+# Times that statements and prices take turns.
+_ROUNDS = 3
+
+
+class PairSolver(Protocol):
+    """Labels the units of a core; `HardSolver` and `SoftSolver` do."""
+
+    def first(self, cost: Floats) -> Labels:
+        """Legal labels."""
+
+    def improve(self, cost: Floats, labels: Labels, max_rounds: int = 100) -> tuple[Labels, int]:
+        """Cheaper ones."""
+
+
+@dataclass(eq=False)
+class Sized:
+    """Labels, their potentials, by how much bounds are missed, and whether nothing is better."""
+
+    labels: Labels
+    potentials: Floats
+    missed: float = 0.0
+    proven: bool = False
+
+
+class SizedSolver:
+    """Labels of all items for changing costs, under bounds and statements that stay."""
+
+    def __init__(
+        self,
+        bounds: SizeBounds,
+        core: Core | None = None,
+        pairs: PairSolver | None = None,
+        *,
+        exact: bool = False,
+        budget: int = 1_000_000,
+        n_pair_clusters: int | None = None,
+        either_or: Any = None,
+    ) -> None:
+        """Units under statements only go into the first `n_pair_clusters` clusters.
+
+        `either_or` are triples (i, j, g) of items: i is with j or with g. They need the exact assignment,
+        and that j and g are kept apart by the core.
+        """
+        self.bounds, self.unit = _in_units(bounds, prove=budget > 0)
+        self.core, self.pairs, self.exact, self.budget = core, pairs, exact, budget
+        self.either_or = np.empty((0, 3), dtype=np.int64) if either_or is None else either_or
+        n, k = bounds.n, len(bounds.low)
+        self.k_core = k if n_pair_clusters is None else n_pair_clusters
+        self.limits = self.bounds.limits()
+        load = self.bounds.load
+        free = np.ones(n, dtype=bool)
+        if core is not None:
+            free[core.items] = False
+        # items that only triples name are units of their own
+        self.named: Index = np.unique(self.either_or[free[self.either_or]])
+        free[self.named] = False
+        self.weightless: Index = (
+            np.flatnonzero(free & (load == 0)) if len(load) else np.empty(0, dtype=np.int64)
+        )
+        self.free: Index = np.flatnonzero(free & (load > 0)) if len(load) else np.flatnonzero(free)
+        self.plain = core is None and not len(load) and not len(self.named)
+        if self.plain:
+            self.transport = Transport(self.limits)
+            self.n_nodes = self.transport.n_nodes
+            return
+        self.n_nodes = Transport(self.limits).n_nodes
+        self._measure()
+        n_units = self.n_whole + len(self.free) + len(self.weightless)
+        n_filled = int((self.bounds.low > 0).sum())
+        if n_units < n_filled:
+            raise InfeasibleConstraintsError(
+                f"must-links join the items into {n_units} parts, but {n_filled} clusters have a size_min "
+                "above 0."
+            )
+
+    def _measure(self) -> None:
+        """Loads of the units: those of the core, then, where loads differ, every free item."""
+        bounds, core = self.bounds, self.core
+        load = bounds.load if len(bounds.load) else np.ones(bounds.n)
+        table = load[:, None]
+        kind_low, kind_high = bounds.kind_bounds()
+        low, high = bounds.low[None], bounds.high[None]
+        if bounds.groups is not None:
+            by_kind = np.zeros((bounds.n, bounds.n_kinds))
+            by_kind[np.arange(bounds.n), bounds.kinds()] = load
+            table = np.concatenate([table, by_kind], axis=1)
+            low, high = np.concatenate([low, kind_low]), np.concatenate([high, kind_high])
+        self._measures = table, low, high
+        whole = table[:0]
+        if core is not None:
+            whole = DensePoints(table).add_up(core.items, core.unit, core.n_units, NOTHING)
+        self.n_core = len(whole)
+        whole = np.concatenate([whole, table[self.named]])
+        self.n_whole = len(whole)
+        # items of load 1 fill what units leave: their labels come from the transport
+        self.fills = not len(bounds.load)
+        filling = np.zeros(table.shape[1])
+        if self.fills:
+            filling = table[self.free].sum(axis=0)
+        else:
+            whole = np.concatenate([whole, table[self.free]])
+        self.loads = Loads(whole, low, high, filling)
+        self._check_units()
+
+    def _check_units(self) -> None:
+        """Raise where a unit of the core has no cluster that can hold it."""
+        if self.core is None:
+            return
+        load, high = self.loads.load[: self.n_core, 0], self.bounds.high[: self.k_core]
+        crumb = 1e-12 * self.bounds.total
+        unit = int(np.argmax(load)) if len(load) else -1
+        if unit >= 0 and load[unit] > high.max() + crumb:
+            members = self.core.items[self.core.unit == unit]
+            some = ", ".join(map(str, members[:5].tolist())) + (", ..." if len(members) > 5 else "")
+            raise InfeasibleConstraintsError(
+                f"{len(members)} items must be together (rows {some}) and weigh {said(load[unit])}, which "
+                f"is {said(load[unit] - high.max())} more than the largest size_max, {said(high.max())}."
+            )
+
+    # ---- one assignment -------------------------------------------------------------------------------
+
+    def solve(
+        self, costs: Any, before: Labels | None = None, potentials: Floats | None = None, *, last: bool = True
+    ) -> Sized:
+        """Labels for these costs; never dearer than those before."""
+        if self.plain:
+            flow = self._flow(self.transport, costs, potentials)
+            found = Sized(flow.labels, flow.potentials, 0.0, proven=True)
+            return self._keep(costs, before, found)
+        if self.exact:
+            return self._exactly(costs, before, potentials)
+        best: Sized | None = None
+        value = np.inf
+        if potentials is None or self.n_whole > len(self.free):
+            # few items are left to say what a place is worth: ask as if there were no statements
+            potentials = self._relaxed(costs, potentials)
+        known = before
+        for _ in range(_ROUNDS if last or before is None else 1):
+            found = self._round(costs, known, potentials, polish=last or before is None)
+            new = self.value(costs, found.labels)
+            if best is not None and (found.missed, new) >= (best.missed, value - 1e-12 * abs(value)):
+                break
+            best, value = found, new
+            known, potentials = found.labels, found.potentials
+        assert best is not None
+        if best.missed > 0:
+            best = self._rescue(costs, before, best)
+        return self._keep(costs, before, best)
+
+    def _relaxed(self, costs: Any, potentials: Floats | None) -> Floats:
+        """Potentials of all items under the bounds alone; loads may be missed a little."""
+        load = self.bounds.load
+        try:
+            if not len(load):
+                return Transport(self.limits).solve(costs, potentials).potentials
+            loaded = np.flatnonzero(load > 0)
+            kind = self.limits.kind[loaded] if len(self.limits.kind) else self.limits.kind
+            limits = replace(self.limits, kind=kind, n=len(loaded))
+            rest = np.asarray(costs[loaded], dtype=np.float64) / load[loaded, None]
+            return Transport(limits, load[loaded]).solve(rest, potentials).potentials
+        except InfeasibleFlowError:
+            return np.zeros(self.n_nodes) if potentials is None else potentials
+
+    def _keep(self, costs: Any, before: Labels | None, found: Sized) -> Sized:
+        """The labels before, unless the new ones are better by more than rounding."""
+        if before is None or found.missed > 0 or self._missed_by(before) > 0:
+            return found
+        rows = np.flatnonzero(found.labels != before)
+        now = costs[rows, found.labels[rows]].astype(np.float64)
+        then = costs[rows, before[rows]].astype(np.float64)
+        # measured on those that move alone: one item far away must not drown the others
+        gain = then.sum() - now.sum()
+        noise = np.finfo(costs.dtype).eps * (np.abs(now).sum() + np.abs(then).sum())
+        if self.core is not None:
+            paid = [
+                pair_energy(self.core, to_units(self.core, of), self.k_core) for of in (before, found.labels)
+            ]
+            gain += paid[0] - paid[1]
+            noise += 1e-12 * (abs(paid[0]) + abs(paid[1]))
+        return found if gain > noise else Sized(before, found.potentials, 0.0, found.proven)
+
+    def value(self, costs: Any, labels: Labels) -> float:
+        value = own_costs(costs, labels)
+        if self.core is not None:
+            value += pair_energy(self.core, to_units(self.core, labels), self.k_core)
+        return value
+
+    def _missed_by(self, labels: Labels) -> float:
+        """By how much some labels miss the bounds."""
+        size, by_kind = self.bounds.held(labels)
+        low, high = self.bounds.kind_bounds()
+        missed = np.maximum(size - self.bounds.high, 0).sum() + np.maximum(self.bounds.low - size, 0).sum()
+        if self.bounds.groups is not None:
+            missed += np.maximum(by_kind - high, 0).sum() + np.maximum(low - by_kind, 0).sum()
+        return 0.0 if missed <= 1e-9 * self.bounds.total else float(missed)
+
+    def _flow(self, transport: Transport, costs: Any, potentials: Floats | None) -> Any:
+        try:
+            return transport.solve(costs, potentials)
+        except InfeasibleFlowError:
+            raise InfeasibleConstraintsError(
+                "the bounds of clusters and of groups cannot be met together, though each sum could: some "
+                "items of a group find no cluster whose size_max and group_max leave room."
+            ) from None
+
+    def prices(self, costs: Any, found: Sized) -> tuple[Floats, Floats | None]:
+        """What one more unit of load would cost in each cluster, and of each group in it on top.
+
+        Exact for one item where all weigh the same and those under statements stay where they are;
+        otherwise the prices of the last transport.
+        """
+        bounds, k = self.bounds, self.limits.k
+        if self.plain:
+            nodes = self.transport.prices(costs, found.labels, found.potentials)
+        elif self.fills and len(self.free) and found.missed == 0:
+            units = to_units(self.core, found.labels) if self.core is not None else found.labels[:0]
+            units = np.append(units, found.labels[self.named])
+            rest = Transport(self._rest_limits(units))
+            nodes = rest.prices(costs[self.free], found.labels[self.free], found.potentials)
+        else:
+            nodes = found.potentials
+        nodes = nodes / self.unit
+        cluster = nodes[-1 - k : -1]
+        if bounds.groups is None:
+            return cluster, None
+        return cluster, (nodes[: (bounds.n_kinds - 1) * k].reshape(-1, k) - cluster).T
+
+    # ---- units, then the rest -------------------------------------------------------------------------
+
+    def _unit_costs(self, costs: Any) -> Floats:
+        """Costs of all units in all clusters; infinite where a unit must not go."""
+        parts = []
+        if self.core is not None:
+            core = self.core
+            table = DensePoints(np.ascontiguousarray(costs)).add_up(
+                core.items, core.unit, core.n_units, NOTHING
+            )
+            table[:, self.k_core :] = np.inf
+            parts.append(table)
+        if len(self.named):
+            table = np.asarray(costs[self.named], dtype=np.float64)
+            table[:, self.k_core :] = np.inf
+            parts.append(table)
+        if not self.fills:
+            parts.append(np.asarray(costs[self.free], dtype=np.float64))
+        return np.concatenate(parts)
+
+    def _priced(self, cost: Floats, potentials: Floats) -> Floats:
+        """What clusters cost the units above their least, prices of their loads taken off."""
+        k = self.limits.k
+        price = potentials[: self.limits.n_kinds * k].reshape(-1, k)
+        load = self.loads.load[:, 1:] if self.bounds.groups is not None else self.loads.load
+        table = cost - load @ price
+        return table - table.min(axis=1, keepdims=True)
+
+    def _round(self, costs: Any, before: Labels | None, potentials: Floats, *, polish: bool) -> Sized:
+        """Label units by price, settle what does not fit, and let the transport do the rest."""
+        cost = self._unit_costs(costs)
+        priced = self._priced(cost, potentials)
+        units = priced.argmin(axis=1).astype(np.int32)
+        if self.core is not None and self.pairs is not None:
+            table = np.ascontiguousarray(priced[: self.n_core, : self.k_core])
+            start = self.pairs.first(table) if before is None else to_units(self.core, before)
+            units[: self.n_core] = self.pairs.improve(table, start)[0]
+        if not self.fills and len(self.free):
+            units[self.n_whole :], potentials = self._rough(costs, units, potentials)
+        settle = Settle(cost, self.loads, self.core)
+        alone = not (self.fills and len(self.free))
+        units, missed = settle.run(units, _STEPS, polish=polish and alone)
+        labels, potentials = self._complete(costs, units, potentials, missed)
+        found = Sized(labels, potentials, self._missed_by(labels))
+        if polish and not alone and found.missed == 0:
+            found.labels = self._polished(costs, cost, labels)
+        return found
+
+    def _polished(self, costs: Any, cost: Floats, labels: Labels) -> Labels:
+        """Units and the free items nearest to another cluster change places as long as that pays."""
+        rest = np.asarray(costs[self.free], dtype=np.float64)
+        own = np.arange(len(rest)), labels[self.free]
+        away = rest.copy()
+        away[own] = np.inf
+        near = np.argsort(away.min(axis=1) - rest[own], kind="stable")[:_MOST_POLISHED]
+        items = self.free[near]
+        held = self.bounds.held(labels)
+        table, low, high = self._measures
+        units = to_units(self.core, labels) if self.core is not None else labels[:0]
+        units = np.concatenate([units, labels[self.named], labels[items]])
+        load = np.concatenate([self.loads.load, table[items]])
+        measured = (
+            np.concatenate([held[0][None], held[1]]) if self.bounds.groups is not None else held[0][None]
+        )
+        # what those that stay hold narrows the bounds for those that move
+        stay = measured - Loads(load, low, high, np.zeros(len(low))).held(units)
+        loads = Loads(load, low - stay, high - stay, np.zeros(len(low)))
+        found, _ = Settle(np.concatenate([cost, rest[near]]), loads, self.core).run(
+            units, _STEPS, polish=True
+        )
+        out = labels.copy()
+        if self.core is not None:
+            out[self.core.items] = found[: self.n_core][self.core.unit]
+        out[self.named] = found[self.n_core : self.n_whole]
+        out[items] = found[self.n_whole :]
+        return out
+
+    def _rest_limits(self, units: Labels) -> Limits:
+        """The bounds that the units of the core leave to the free items."""
+        held = self.loads.held(units)
+        low = np.maximum(self.loads.low - held, 0.0)
+        high = np.maximum(self.loads.high - held, 0.0)
+        kind = self.limits.kind[self.free] if len(self.limits.kind) else self.limits.kind
+        k = self.limits.k
+        if not len(kind):
+            total = float(len(self.free))
+            return Limits(low[0], high[0], kind, np.zeros((1, k)), np.full((1, k), total), len(self.free))
+        return Limits(low[0], high[0], kind, low[1:], high[1:], len(self.free))
+
+    def _complete(
+        self, costs: Any, units: Labels, potentials: Floats, missed: float
+    ) -> tuple[Labels, Floats]:
+        """Labels of all items from those of the units."""
+        labels: Labels = np.empty(self.bounds.n, dtype=np.int32)
+        if self.core is not None:
+            labels[self.core.items] = units[: self.n_core][self.core.unit]
+        labels[self.named] = units[self.n_core : self.n_whole]
+        labels[self.weightless] = np.asarray(costs[self.weightless]).argmin(axis=1)
+        if not self.fills:
+            labels[self.free] = units[self.n_whole :]
+        elif len(self.free):
+            rest = costs[self.free]
+            try:
+                if missed > 0:
+                    raise InfeasibleFlowError
+                flow = Transport(self._rest_limits(units)).solve(rest, potentials)
+                labels[self.free], potentials = flow.labels, flow.potentials
+            except InfeasibleFlowError:  # `missed` says by how much
+                labels[self.free] = np.asarray(rest).argmin(axis=1)
+        return labels, potentials
+
+    def _rough(self, costs: Any, units: Labels, potentials: Floats) -> tuple[Labels, Floats]:
+        """Free items of different loads, nearly within the bounds that the core leaves."""
+        mass = self.bounds.load[self.free]
+        loads = self.loads
+        of_units = replace(loads, load=loads.load[: self.n_whole])
+        core_held = of_units.held(units[: self.n_whole])
+        low, high = np.maximum(loads.low - core_held, 0.0), np.maximum(loads.high - core_held, 0.0)
+        kind = self.limits.kind[self.free] if len(self.limits.kind) else self.limits.kind
+        k = self.limits.k
+        kind_low, kind_high = np.zeros((1, k)), np.full((1, k), mass.sum())
+        if len(kind):
+            kind_low, kind_high = low[1:], high[1:]
+        limits = Limits(low[0], high[0], kind, kind_low, kind_high, len(self.free))
+        rest = np.asarray(costs[self.free], dtype=np.float64)
+        try:
+            flow = Transport(limits, mass).solve(rest / mass[:, None], potentials)
+        except InfeasibleFlowError:
+            return rest.argmin(axis=1).astype(np.int32), potentials
+        return flow.labels, flow.potentials
+
+    @property
+    def n_cells(self) -> int:
+        """Units x clusters of the integer program."""
+        return int((len(self.loads.load) + self.fills * len(self.free)) * self.limits.k)
+
+    # ---- exact ----------------------------------------------------------------------------------------
+
+    def _rescue(self, costs: Any, before: Labels | None, found: Sized) -> Sized:
+        """Where the search missed a bound: the labels before if they fit, or an integer program."""
+        if before is not None and self._missed_by(before) == 0:
+            return Sized(before, found.potentials)
+        if self.n_cells > MAX_CELLS or not self.budget:
+            return found
+        exact = self._program(costs)
+        return found if exact is None else exact
+
+    def _exactly(self, costs: Any, before: Labels | None, potentials: Floats | None) -> Sized:
+        if self.n_cells > MAX_CELLS:
+            raise ValueError(
+                f"an exact assignment would have {self.n_cells:,} cells (units x clusters), more than "
+                f"{MAX_CELLS:,}. "
+                'Use the "local" assignment.'
+            )
+        found = self._program(costs)
+        if found is None and len(self.either_or):
+            raise UndecidedError(
+                f"no assignment was found within a budget of {self.budget:,} nodes, nor proven that there "
+                "is none."
+            )
+        if found is None:
+            self.exact = False
+            try:
+                return self.solve(costs, before, potentials)
+            finally:
+                self.exact = True
+        return self._keep(costs, before, found)
+
+    def _program(self, costs: Any) -> Sized | None:
+        """The best labels; None if the budget was too small to find any; raises if there are none."""
+        cost = self._unit_costs(costs)
+        load = self.loads.load
+        whole = np.ones(len(cost), dtype=bool)
+        if self.fills:  # free items of load 1 are a transport, integral by itself
+            cost = np.concatenate([cost, np.asarray(costs[self.free], dtype=np.float64)])
+            table = np.zeros((len(self.free), load.shape[1]))
+            table[:, 0] = 1.0
+            if self.bounds.groups is not None:
+                table[np.arange(len(self.free)), 1 + self.limits.kind[self.free]] = 1.0
+            load = np.concatenate([load, table])
+            whole = np.append(whole, np.zeros(len(self.free), dtype=bool))
+        program = Program(cost)
+        if self.core is not None:
+            program.add_core(self.core, np.arange(self.core.n_units))
+        if len(self.either_or):
+            unit_of = np.full(self.bounds.n, -1, dtype=np.int64)
+            if self.core is not None:
+                unit_of[self.core.items] = self.core.unit
+            unit_of[self.named] = self.n_core + np.arange(len(self.named))
+            program.add_either_or(*unit_of[self.either_or].T)
+        for measure, low, high in zip(load.T, self.loads.low, self.loads.high, strict=True):
+            program.add_loads(*_with_slack(measure, low, high))
+        # a node costs the more, the larger the program
+        best, proven = program.solve(max(1, self.budget // cost.size), whole)
+        if best is None:
+            if proven:
+                raise InfeasibleConstraintsError(
+                    "no assignment meets all bounds: items that must stay together, or loads, cannot be "
+                    "packed into the clusters, although the sums would fit. Widen size_min or size_max, drop "
+                    "a statement, or take the best of the search with on_shortfall='warn' and budget=0."
+                )
+            return None
+        units = best[: len(self.loads.load)]
+        labels, potentials = self._complete(costs, units, np.zeros(self.n_nodes), 0.0)
+        return Sized(labels, potentials, self._missed_by(labels), proven)
+
+
+def _in_units(bounds: SizeBounds, prove: bool) -> tuple[SizeBounds, float]:
+    """Equal loads are loads of 1, with bounds that are smaller by as much; and that load.
+
+    Where whole items cannot meet them it raises, unless nothing is to be proven: then loads stay loads.
+    """
+    load = bounds.load
+    if not len(load) or load[0] <= 0 or (load != load[0]).any():
+        return bounds, 1.0
+    one = float(load[0])
+    groups = bounds.groups
+    if groups is not None:
+        groups = replace(groups, low=_up(groups.low / one), high=_down(groups.high / one))
+    low, high = _up(bounds.low / one), _down(bounds.high / one)
+    whole = replace(bounds, low=low, high=high, load=NOTHING, groups=groups)
+    try:
+        check_sums(whole)
+    except InfeasibleConstraintsError as error:
+        if not prove:
+            return bounds, 1.0
+        raise InfeasibleConstraintsError(
+            f"every item has a load of {said(one)}; counted in whole items, {error}"
+        ) from None
+    return whole, one
+
+
+def _with_slack(load: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
+    """Loads and bounds with which the solver's rounding can neither lose an answer nor prove a falsehood.
+
+    Whole loads have whole sums, so a tenth more or less admits nothing new. Others get twice the solver's
+    tolerance; an answer that uses it misses the true bounds, and is reported so.
+    """
+    if (load == np.round(load)).all():
+        return load, _up(low) - 0.1, _down(high) + 0.1
+    unit = float(load.max())
+    return load / unit, low / unit - _TOLERANCE, high / unit + _TOLERANCE
+
+
+def _up(low: Floats) -> Floats:
+    return np.ceil(low - 1e-9 * (1 + low))
+
+
+def _down(high: Floats) -> Floats:
+    return np.floor(high + 1e-9 * (1 + high))
