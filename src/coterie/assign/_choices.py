@@ -119,9 +119,8 @@ class Choices:
             if found.missed == 0 or turn == len(self.chosen) - 1:
                 self.chosen = chosen
                 return solver, found
-        assert failed is not None
         raise UndecidedError(
-            f"no choice among the either-or triples was found that fits the bounds: {failed}"
+            f"no choice among the either-or triples was found that fits the bounds. {failed or ''}"
         )
 
     def _exactly(self, costs: Any) -> tuple[SizedSolver, Sized]:

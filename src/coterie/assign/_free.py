@@ -9,12 +9,15 @@ from sklearn.utils import check_array
 
 from coterie.assign._assignment import Assignment
 from coterie.assign._distortion import DISTORTIONS, Distortion
+from coterie.assign._manhattan import Manhattan
 from coterie.assign._points import NOBODY, NOTHING, Floats, Labels
 from coterie.base import check_sample_weight
 
 
-def nearest(distortion: Distortion, centres: Floats) -> Labels:
+def nearest(distortion: Distortion | Manhattan, centres: Floats) -> Labels:
     """The nearest centre of each row."""
+    if isinstance(distortion, Manhattan):
+        return distortion.nearest(centres)
     labels = np.full(distortion.points.n, -1, dtype=np.int32)
     distortion.points.nearest(*distortion.linear(centres), labels, NOBODY, NOTHING, NOTHING)
     return labels

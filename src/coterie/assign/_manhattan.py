@@ -251,6 +251,17 @@ class Manhattan:
             chunk_rows(self.points.n, width, 0),
         )
 
+    def nearest(self, centres: Floats) -> Labels:
+        """The nearest centre of each row."""
+        labels = np.empty(self.points.n, dtype=np.int32)
+
+        def job(start: int, stop: int) -> None:
+            labels[start:stop] = self.block(start, stop, centres).argmin(axis=1)
+
+        width = max(self._per_row() * len(centres), 1)
+        over_chunks(job, self.points.n, chunk_rows(self.points.n, width, 0))
+        return labels
+
     def constants(self) -> Floats:
         """What `fill_costs` leaves out: nothing."""
         return np.zeros(self.points.n)

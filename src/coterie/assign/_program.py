@@ -44,6 +44,7 @@ class Program:
         self._low: list[Floats] = []
         self._high: list[Floats] = []
         self._count = 0
+        self.loads: list[tuple[Any, Floats, Floats]] = []
         self.ends, self.weight = _NO_PAIRS, np.empty(0)
         self._together = np.empty(0, dtype=np.int64)
         for h in range(self.k):
@@ -70,11 +71,9 @@ class Program:
         self._limit(np.full(m, lower), np.full(m, upper))
 
     def add_loads(self, load: Floats, low: Floats, high: Floats) -> None:
-        """The load of each cluster lies between two bounds."""
-        carried = np.flatnonzero(load)
-        for h in range(self.k):
-            self._put(np.full(len(carried), h), carried * self.k + h, load[carried])
-        self._limit(low, high)
+        """The load of each cluster lies between two bounds; taken back by `loads.clear()`."""
+        cluster = sparse.kron(load, sparse.identity(self.k), format="csc")
+        self.loads.append((cluster, low, high))
 
     def cells(self, members: Index) -> Index:
         """The variables of some units, a row after the other."""
@@ -149,7 +148,10 @@ class Program:
             (np.concatenate(self._values), (np.concatenate(self._rows), np.concatenate(self._columns))),
             (self._count, self.n_variables),
         )
-        rules = LinearConstraint(table, np.concatenate(self._low), np.concatenate(self._high))
+        rules = [LinearConstraint(table, np.concatenate(self._low), np.concatenate(self._high))]
+        for cluster, low, high in self.loads:
+            more = sparse.csc_matrix((self.k, self.n_variables - n * k))
+            rules.append(LinearConstraint(sparse.hstack([cluster, more], format="csc"), low, high))
         objective = np.zeros(self.n_variables)
         objective[: n * k] = self.relative.ravel()
         objective[self._together] = np.repeat(weight[np.isfinite(weight)], k)

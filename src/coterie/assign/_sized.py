@@ -449,10 +449,18 @@ class SizedSolver:
                 unit_of[self.core.items] = self.core.unit
             unit_of[self.named] = self.n_core + np.arange(len(self.named))
             program.add_either_or(*unit_of[self.either_or].T)
-        for measure, low, high in zip(load.T, self.loads.low, self.loads.high, strict=True):
-            program.add_loads(*_with_slack(measure, low, high))
         # a node costs the more, the larger the program
-        best, proven = program.solve(max(1, self.budget // cost.size), whole)
+        nodes = max(1, self.budget // cost.size)
+        whole_loads = bool((load == np.round(load)).all())
+        for slack in (0.0,) if whole_loads else (0.0, _TOLERANCE):
+            # sums of loads that are not whole may be lost to the solver's rounding: nothing is proven by that
+            program.loads.clear()
+            for measure, low, high in zip(load.T, self.loads.low, self.loads.high, strict=True):
+                unit = float(measure.max()) or 1.0
+                program.add_loads(measure / unit, low / unit - slack, high / unit + slack)
+            best, proven = program.solve(nodes, whole)
+            if best is not None or not proven:
+                break
         if best is None:
             if proven:
                 raise InfeasibleConstraintsError(
@@ -489,18 +497,6 @@ def _in_units(bounds: SizeBounds, prove: bool) -> tuple[SizeBounds, float]:
             f"every item has a load of {said(one)}; counted in whole items, {error}"
         ) from None
     return whole, one
-
-
-def _with_slack(load: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
-    """Loads and bounds with which the solver's rounding can neither lose an answer nor prove a falsehood.
-
-    Whole loads have whole sums, so a tenth more or less admits nothing new. Others get twice the solver's
-    tolerance; an answer that uses it misses the true bounds, and is reported so.
-    """
-    if (load == np.round(load)).all():
-        return load, _up(low) - 0.1, _down(high) + 0.1
-    unit = float(load.max())
-    return load / unit, low / unit - _TOLERANCE, high / unit + _TOLERANCE
 
 
 def _up(low: Floats) -> Floats:

@@ -127,6 +127,7 @@ class Transport:
         self.k, self.n_kinds = limits.k, limits.n_kinds
         self.total = float(mass.sum()) if len(mass) else float(self.n)
         self.crumb = 1e-12 * self.total if len(mass) else 0.0
+        self.reached = 0.0
         self.n_nodes = self.n_kinds * self.k + (self.k if self.n_kinds > 1 else 0) + 1
 
     # ---- where to start ---------------------------------------------------------------------------------
@@ -236,7 +237,8 @@ class _State:
         settled = np.zeros(n_nodes, np.uint8)
         bounds = self.flow_out, limits.low, limits.high
         kind_bounds = self.kind_flow.ravel(), limits.kind_low.ravel(), limits.kind_high.ravel()
-        status, reach, n_arcs = -1, 0.0, 0
+        # about as far as last time, if there was one
+        status, reach, n_arcs = -1, problem.reached / _FARTHER**2, 0
         while status != DONE:
             if status != PAUSED:
                 # nearer candidates need more rebuildings, all of them too much memory
@@ -269,6 +271,7 @@ class _State:
             if status != PAUSED:
                 self.potentials += level
                 self.base = self.potentials[: problem.n_kinds * k].reshape(-1, k).copy()
+        problem.reached = reach if np.isfinite(reach) else 0.0
         self.potentials -= self.potentials[-1]
         self.base = self.potentials[: problem.n_kinds * k].reshape(-1, k).copy()
 

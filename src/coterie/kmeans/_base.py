@@ -13,7 +13,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coterie.assign._distortion import DISTORTIONS, Distortion
-from coterie.assign._free import free, nearest
+from coterie.assign._free import nearest
 from coterie.assign._points import Floats, Labels
 from coterie.assign._threads import one_blas_thread
 from coterie.base import (
@@ -248,7 +248,9 @@ class PrototypeClusterer(
         """
         X = self._checked(X)
         weight = check_sample_weight(sample_weight, X)
-        return -free(X, self.cluster_centers_, metric=self.metric, sample_weight=weight).cost
+        distortion = self._distortion(X, weight)
+        centres = distortion.as_centres(self.cluster_centers_.astype(np.float64))
+        return -float(distortion.to_own(nearest(distortion, centres), centres).sum())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

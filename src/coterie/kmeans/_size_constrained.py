@@ -20,7 +20,7 @@ from coterie.assign._points import Floats, Labels
 from coterie.assign._sized import SizedSolver
 from coterie.assign._sizes import size_constrained_assignment
 from coterie.assign._soft_pairs import SoftSolver
-from coterie.base import anything, check_sample_weight, constrained_fit, instance, one_of, real, whole
+from coterie.base import anything, constrained_fit, instance, one_of, real, whole
 from coterie.constraints import Constraints, EitherOr, Violations
 from coterie.kmeans._base import SHARED_RULES, PrototypeClusterer, warn_of_empty_clusters
 from coterie.kmeans._copkmeans import HardCore
@@ -58,8 +58,8 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         hold. Infinite: every statement holds. Bounds always win over soft statements.
     outlier_cost : float, "auto" or None
         Items whose distance (squared, for "sqeuclidean") is beyond this may be left out, with label -1, at
-        this cost. "auto" takes the median of the distances of a k-means++ start plus three times their
-        spread.
+        this cost. "auto" takes the median of the distances to the centres of `init` (of a k-means++ start,
+        if they are not given) plus three times their spread.
     max_outliers : int or None
         Most items (load) that are left out.
     on_shortfall : {"raise", "warn"}
@@ -128,7 +128,8 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     `InfeasibleConstraintsError`.
 
     Time O(n k d) an iteration, and O(k^2) for each item that has to give way; memory O(n k) beside X while
-    bounds bind. `predict` is the nearest centre; pass bounds to it to have them hold for the new items.
+    bounds bind. `size_min=1` keeps clusters from being empty.
+    `predict` is the nearest centre; pass bounds to it to have them hold for the new items.
 
     References
     ----------
@@ -370,12 +371,12 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     def _outlier_cost(self, known: Constraints, distortion: Any, rng: RandomState) -> float | None:
         if self.outlier_cost != "auto":
             return None if self.outlier_cost is None else float(self.outlier_cost)
-        centres = Starts(distortion, known, self.n_clusters, rng).centres("k-means++")
-        n = distortion.points.n
-        parts = [distortion.block(at, min(at + 4096, n), centres).min(axis=1) for at in range(0, n, 4096)]
-        low, middle, high = np.quantile(np.concatenate(parts), [0.25, 0.5, 0.75])
-        far = float(middle + 3.0 * (high - low) / _QUARTILES)
-        return far if far > 0 else float("inf")  # most items lie on a centre: nothing is far
+        if not isinstance(self.init, str):
+            return _far_from(distortion, self._given(self.init, distortion, "init"))
+        starts = Starts(distortion, known, self.n_clusters, rng)
+        # k-means++ would make centres of what is far; so it first learns from random rows how far that is
+        starts.cap = _far_from(distortion, starts.random())
+        return _far_from(distortion, starts.centres("k-means++"))
 
     def _keep(self, best: Outcome, X: Any) -> None:
         k = self.n_clusters
@@ -416,6 +417,8 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     # ---- where it starts ------------------------------------------------------------------------------
 
     def _starts(self, starts: Starts) -> Iterator[Floats]:
+        if self.outlier_cost_ is not None:
+            starts.cap = self.outlier_cost_
         while True:
             if not isinstance(self.init, str):
                 yield self._given(self.init, starts.distortion, "init")
@@ -439,7 +442,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         for _ in range(_MAX_RUNS):
             for _ in range(_MAX_DRAWS):
                 centres = starts.random()
-                if not short(_nearest(distortion, centres)):
+                if not short(nearest(distortion, centres)):
                     break
             loop = self._plain_loop(distortion)
             found = loop.run(centres, max_iter=self.max_iter, tol=self.tol, step=lambda value: False)
@@ -479,7 +482,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         distortion = self._distortion(X)
         centres = self.cluster_centers_.astype(np.float64)
         if size_min is None and size_max is None:
-            labels = _nearest(distortion, centres)
+            labels = nearest(distortion, centres)
             if self.outlier_cost_ is not None:
                 labels[distortion.to_own(labels, centres) > self.outlier_cost_] = -1
             return labels
@@ -584,36 +587,14 @@ class SizeConstrainedKMedians(SizeConstrainedKMeans):
     def _distortion(self) -> Any:
         return Manhattan
 
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
-        """Minus the distortion of X with its nearest medians.
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Items.
-        y : ignored
-            Present for the API.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the items.
-
-        Returns
-        -------
-        score : float
-            The larger, the better.
-        """
-        X = self._checked(X)
-        distortion = Manhattan(X, check_sample_weight(sample_weight, X))
-        centres = self.cluster_centers_.astype(np.float64)
-        return -distortion.inertia(_nearest(distortion, centres), None, centres)
-
-
-def _nearest(distortion: Any, centres: Floats) -> Labels:
-    """The nearest centre of each row, by scores or, without them, by the costs themselves."""
-    if not isinstance(distortion, Manhattan):
-        return nearest(distortion, centres)
-    costs = np.empty((distortion.points.n, len(centres)), dtype=distortion.points.X.dtype)
-    distortion.fill_costs(centres, costs)
-    return costs.argmin(axis=1).astype(np.int32)
+def _far_from(distortion: Any, centres: Floats) -> float:
+    """Beyond which cost an item lies far from all centres: the median and three times the spread."""
+    n = distortion.points.n
+    parts = [distortion.block(at, min(at + 4096, n), centres).min(axis=1) for at in range(0, n, 4096)]
+    low, middle, high = np.quantile(np.concatenate(parts), [0.25, 0.5, 0.75])
+    far = float(middle + 3.0 * (high - low) / _QUARTILES)
+    return far if far > 0 else float("inf")  # most items lie on a centre: nothing is far
 
 
 def _within_range(starts: Starts) -> Floats:

@@ -27,6 +27,8 @@ class Starts:
     def __init__(self, distortion: Distortion, known: Constraints, k: int, rng: RandomState) -> None:
         self.distortion, self.known, self.k, self.rng = distortion, known, k, rng
         self.items: Index = known.constrained_items
+        # k-means++ counts no distance beyond this: what may be left out should not become a centre
+        self.cap = np.inf
         self._means: Any = None
         self._by_component: Any = None
 
@@ -140,7 +142,7 @@ class Starts:
         n, mass = distortion.points.n, distortion.mass
         trials = 2 + int(np.log(k))
         rows = chunk_rows(n, trials * distortion.points.d, 0)
-        nearest = np.full(n, np.inf)
+        nearest = np.full(n, self.cap)
 
         def lower(start: int, stop: int) -> None:
             """Take the centres added last into account."""
