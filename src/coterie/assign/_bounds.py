@@ -1,27 +1,25 @@
-"""Bounds on what a cluster holds, as a person states them: numbers, shares, one per cluster, by group.
+"""Bounds on what a cluster holds, in numbers: whether they can be met, and what some labels miss.
 
-A bound that cannot be met is found here, before any work, and named with the sum that fails and by how much.
+A bound that cannot be met is found before any work, and named with the sum that fails and by how much.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.assign._points import NOTHING, Floats
-from coterie.assign._transport import NO_KINDS, Limits
+from coterie.assign._transport import NO_KINDS, Limits, spread_missed
 from coterie.base import warn_user
 from coterie.constraints import Shortfall
 from coterie.constraints._violations import said
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError, ViolatedConstraintsWarning
 
 # No maximum, as a multiple of all there is: a cluster that holds everything is not at its maximum.
-_NO_MAXIMUM = 2.0
+NO_MAXIMUM = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +73,8 @@ class SizeBounds:
         """Bounds by kind of item: a row a group, and a last one for items in none."""
         k = len(self.low)
         if self.groups is None:
-            return np.zeros((1, k)), np.full((1, k), _NO_MAXIMUM * self.total)
-        rest_low, rest_high = np.zeros((1, k)), np.full((1, k), _NO_MAXIMUM * self.total)
+            return np.zeros((1, k)), np.full((1, k), NO_MAXIMUM * self.total)
+        rest_low, rest_high = np.zeros((1, k)), np.full((1, k), NO_MAXIMUM * self.total)
         return np.concatenate([self.groups.low, rest_low]), np.concatenate([self.groups.high, rest_high])
 
     def kinds(self) -> NDArray[np.int32]:
@@ -90,6 +88,11 @@ class SizeBounds:
         """The same as the transport takes it."""
         return Limits(self.low, self.high, self.kinds(), *self.kind_bounds(), self.n)
 
+    def missed(self, labels: Any) -> float:
+        """By how much some labels miss the bounds; 0 if by no more than rounding."""
+        total = sum(one.amount for one in shortfalls(self, labels))
+        return float(total)
+
     def held(self, labels: Any) -> tuple[Floats, Floats]:
         """Load of each cluster, and of each kind in it, under some labels (-1: nowhere)."""
         k = len(self.low)
@@ -102,182 +105,6 @@ class SizeBounds:
         return size, np.bincount(node, load, self.n_kinds * k).astype(np.float64).reshape(-1, k)
 
 
-# ---- reading ----------------------------------------------------------------------------------------------
-
-
-def read_bounds(
-    size_min: Any,
-    size_max: Any,
-    n: int,
-    k: int,
-    *,
-    size_weight: Any = None,
-    groups: Any = None,
-    group_min: Any = None,
-    group_max: Any = None,
-    spare: float | None = None,
-) -> SizeBounds:
-    """Read and check all bounds; raises where they cannot be met.
-
-    With `spare` there is one cluster more, the last, which holds up to so much of what is left out.
-    """
-    load = read_loads(size_weight, n)
-    total = float(load.sum()) if len(load) else float(n)
-    whole = size_weight is None
-    low = _one_per_cluster(size_min, "size_min", total, k, whole=whole, lower=True)
-    high = _one_per_cluster(size_max, "size_max", total, k, whole=whole, lower=False)
-    read = _read_groups(groups, group_min, group_max, load, n, k, whole)
-    if not whole and not len(load):  # the loads are all 1: only whole numbers can be reached
-        low, high = np.ceil(low - 1e-9), np.floor(high + 1e-9)
-        if read is not None:
-            read = replace(read, low=np.ceil(read.low - 1e-9), high=np.floor(read.high + 1e-9))
-    bounds = SizeBounds(low, high, load, read, n)
-    if spare is not None:
-        bounds = _with_spare(bounds, min(float(spare), _NO_MAXIMUM * total))
-    check_sums(bounds)
-    return bounds
-
-
-def _with_spare(bounds: SizeBounds, most: float) -> SizeBounds:
-    """The same bounds with one cluster more, for what is left out."""
-    groups = bounds.groups
-    if groups is not None:
-        shape = len(groups.low), 1
-        low = np.concatenate([groups.low, np.zeros(shape)], axis=1)
-        high = np.concatenate([groups.high, np.full(shape, _NO_MAXIMUM * bounds.total)], axis=1)
-        groups = replace(groups, low=low, high=high)
-    return replace(bounds, low=np.append(bounds.low, 0.0), high=np.append(bounds.high, most), groups=groups)
-
-
-def read_loads(size_weight: Any, n: int) -> Floats:
-    """Loads: finite, not negative; empty if all are 1."""
-    if size_weight is None:
-        return NOTHING
-    try:
-        load = np.asarray(size_weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"size_weight must be {n} numbers, one per item.") from None
-    if load.shape != (n,):
-        raise ValueError(f"size_weight has shape {load.shape}, but one load per item is needed: ({n},).")
-    wrong = np.flatnonzero(~np.isfinite(load) | (load < 0))
-    if len(wrong):
-        raise ValueError(
-            f"size_weight of item {wrong[0]} is {said(load[wrong[0]])}; loads are finite, at least 0."
-        )
-    if not load.any():
-        raise ValueError("size_weight is zero for every item: there is nothing to bound.")
-    return NOTHING if (load == 1.0).all() else load
-
-
-def _one_per_cluster(value: Any, name: str, total: float, k: int, *, whole: bool, lower: bool) -> Floats:
-    """A bound for each cluster; shares of the mean size are turned into numbers."""
-    if value is None:
-        return np.zeros(k) if lower else np.full(k, _NO_MAXIMUM * total)
-    if isinstance(value, (bool, np.bool_, str)):
-        raise ValueError(f"{name} must be a number, a share or one of them per cluster; got {value!r}.")
-    if isinstance(value, Real):
-        share = not isinstance(value, (int, np.integer)) and 0 < float(value) <= 1
-        found = np.full(k, float(value))
-    else:
-        if isinstance(value, (list, tuple)) and any(one is None for one in value):
-            value = [(0.0 if lower else total) if one is None else one for one in value]
-        given = np.asarray(value)
-        if given.dtype.kind not in "iuf" or given.shape != (k,):
-            raise ValueError(
-                f"{name} must be a number or {k} numbers, one per cluster; got "
-                + (f"shape {given.shape}." if given.dtype.kind in "iuf" else f"{value!r}.")
-            )
-        found = given.astype(np.float64)
-        share = given.dtype.kind == "f" and bool((found <= 1).all() and (found > 0).any())
-    wrong = np.flatnonzero(np.isnan(found) | (found < 0) | (np.isinf(found) & lower))
-    if len(wrong):
-        raise ValueError(f"{name} of cluster {wrong[0]} is {said(found[wrong[0]])}; it must be at least 0.")
-    if share:
-        found = found * total / k
-        if whole:
-            # a share of 1 of 12 items in 3 clusters is 4, whatever rounding did to 12 / 3
-            found = np.floor(found + 1e-9) if lower else np.ceil(found - 1e-9)
-    if whole:
-        wrong = np.flatnonzero(np.isfinite(found) & (found != np.round(found)))
-        if len(wrong):
-            raise ValueError(
-                f"{name} of cluster {wrong[0]} is {said(found[wrong[0]])}, but items are counted whole. "
-                "Give a whole number, or a share of the mean size between 0 and 1."
-            )
-    return found if lower else np.where(found >= total, _NO_MAXIMUM * total, found)
-
-
-def _read_groups(
-    groups: Any, group_min: Any, group_max: Any, load: Floats, n: int, k: int, whole: bool
-) -> Groups | None:
-    if groups is None:
-        for name, value in (("group_min", group_min), ("group_max", group_max)):
-            if value is not None:
-                raise ValueError(f"{name} is given, but no groups: say with groups= which item is in which.")
-        return None
-    if group_min is None and group_max is None:  # a search may try this beside quotas
-        return None
-    names, code = _codes(groups, n)
-    total = np.bincount(code[code >= 0], load[code >= 0] if len(load) else None, len(names)).astype(float)
-    low, high = np.zeros((len(names), k)), np.repeat(_NO_MAXIMUM * total[:, None], k, axis=1)
-    for label, value, table in (("group_min", group_min, low), ("group_max", group_max, high)):
-        if value is None:
-            continue
-        lower = label == "group_min"
-        if isinstance(value, Mapping):
-            for group, bound in value.items():
-                if group not in names:
-                    raise ValueError(
-                        f"{label} speaks of group {group!r}, which no item is in; there are "
-                        + ", ".join(repr(name) for name in names[:8])
-                        + (", ..." if len(names) > 8 else ".")
-                    )
-                g = names.index(group)
-                table[g] = _one_per_cluster(
-                    bound, f"{label}[{group!r}]", total[g], k, whole=whole, lower=lower
-                )
-            continue
-        rows = [value] * len(names) if isinstance(value, Real) else list(np.asarray(value))
-        if len(rows) != len(names):
-            raise ValueError(
-                f"{label} has {len(rows)} rows, but there are {len(names)} groups; give a number, a "
-                "dictionary by group, or one row per group in sorted order."
-            )
-        for g, bound in enumerate(rows):
-            table[g] = _one_per_cluster(
-                bound, f"{label} of group {names[g]!r}", total[g], k, whole=whole, lower=lower
-            )
-    return Groups(names, code, low, high)
-
-
-def _codes(groups: Any, n: int) -> tuple[tuple[Any, ...], NDArray[np.int32]]:
-    """Names of the groups, sorted, and the group of each item; -1, None and NaN mean none."""
-    if isinstance(groups, np.ndarray) and groups.dtype.kind in "iu" and groups.shape == (n,):
-        kept = groups != -1
-        values, compact = np.unique(groups[kept], return_inverse=True)
-        if len(values):
-            of_item = np.full(n, -1, dtype=np.int32)
-            of_item[kept] = compact
-            return tuple(values.tolist()), of_item
-    given = groups.tolist() if hasattr(groups, "tolist") else list(groups)
-    if len(given) != n:
-        raise ValueError(f"groups has {len(given)} entries, but there are {n} items.")
-    # NaN is the one thing that differs from itself
-    nobody = [one is None or one != one or (isinstance(one, Real) and one == -1) for one in given]
-    found = {one for one, none in zip(given, nobody, strict=True) if not none}
-    if not found:
-        raise ValueError("groups puts every item into no group (-1, None or NaN).")
-    try:
-        names = sorted(found)
-    except TypeError:
-        names = sorted(found, key=lambda one: (type(one).__name__, str(one)))
-    number = {name: position for position, name in enumerate(names)}
-    code = np.array(
-        [-1 if none else number[one] for one, none in zip(given, nobody, strict=True)], dtype=np.int32
-    )
-    return tuple(names), code
-
-
 # ---- can they be met? ---------------------------------------------------------------------------------
 
 
@@ -286,7 +113,7 @@ def check_sums(bounds: SizeBounds) -> None:
     low, high, total = bounds.low, bounds.high, bounds.total
     crumb = 1e-12 * total if len(bounds.load) else 0.0
     what = "the load of all items" if len(bounds.load) else "the number of items"
-    over = np.flatnonzero(low > high + crumb)
+    over = np.flatnonzero((low > high + crumb) & (high <= total))
     if len(over):
         h = int(over[0])
         raise InfeasibleConstraintsError(
@@ -319,7 +146,7 @@ def _check_groups(bounds: SizeBounds, groups: Groups, crumb: float) -> None:
     load = bounds.load[inside] if len(bounds.load) else None
     total = np.bincount(groups.code[inside], load, len(groups.names)).astype(np.float64)
     for g, name in enumerate(groups.names):
-        over = np.flatnonzero(groups.low[g] > groups.high[g] + crumb)
+        over = np.flatnonzero((groups.low[g] > groups.high[g] + crumb) & (groups.high[g] <= total[g]))
         if len(over):
             h = int(over[0])
             raise InfeasibleConstraintsError(
@@ -366,6 +193,56 @@ def _check_groups(bounds: SizeBounds, groups: Groups, crumb: float) -> None:
             "the minimum sizes, or where they are larger the sums of the groups' minima, add up to "
             f"{said(need)}: {said(need - bounds.total)} more than there is, {said(bounds.total)}."
         )
+    if not len(bounds.load):
+        _check_together(bounds)
+
+
+def _check_together(bounds: SizeBounds) -> None:
+    """Raise where the bounds of groups and clusters can be met each, but not all at once.
+
+    A small linear program spreads the groups over the clusters and misses as little of the sizes as it can.
+    """
+    missed = spread_missed(bounds.limits())
+    if missed.sum() > 0.5:
+        h = int(np.argmax(missed))
+        raise InfeasibleConstraintsError(
+            f"the bounds of groups and sizes cannot be met together, though each could: at best "
+            f"{said(float(np.round(missed.sum())))} items are out of bounds in all, for example "
+            f"{said(float(np.round(missed[h])))} in cluster {h}."
+        )
+
+
+def in_units(bounds: SizeBounds, prove: bool) -> tuple[SizeBounds, float]:
+    """Equal loads are loads of 1, with bounds that are smaller by as much; and that load.
+
+    Where whole items cannot meet them it raises, unless nothing is to be proven: then loads stay loads.
+    """
+    load = bounds.load
+    if not len(load) or load[0] <= 0 or (load != load[0]).any():
+        return bounds, 1.0
+    one = float(load[0])
+    groups = bounds.groups
+    if groups is not None:
+        groups = replace(groups, low=_up(groups.low / one), high=_down(groups.high / one))
+    low, high = _up(bounds.low / one), _down(bounds.high / one)
+    whole = replace(bounds, low=low, high=high, load=NOTHING, groups=groups)
+    try:
+        check_sums(whole)
+    except InfeasibleConstraintsError as error:
+        if not prove:
+            return bounds, 1.0
+        raise InfeasibleConstraintsError(
+            f"every item has a load of {said(one)}; counted in whole items, {error}"
+        ) from None
+    return whole, one
+
+
+def _up(low: Floats) -> Floats:
+    return np.ceil(low - 1e-9 * (1 + low))
+
+
+def _down(high: Floats) -> Floats:
+    return np.floor(high + 1e-9 * (1 + high))
 
 
 # ---- what was missed ----------------------------------------------------------------------------------
@@ -395,6 +272,7 @@ def tell_shortfall(missed: tuple[Shortfall, ...], how: str) -> None:
     )
     if how == "raise":
         raise UndecidedError(
-            f"{message} Widen the bounds, raise the budget, or take the best with on_shortfall='warn'."
+            f"{message} Widen the bounds, raise the budget (up to 20,000 cells, items times clusters, are "
+            "solved exactly), or take the best with on_shortfall='warn'."
         )
     warn_user(message, ViolatedConstraintsWarning)

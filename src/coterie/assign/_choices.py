@@ -103,6 +103,7 @@ class Choices:
     def _feasible(self, costs: Any, potentials: Floats | None, last: bool) -> tuple[SizedSolver, Sized]:
         """A solver for the choices made, or for others if the bounds do not agree with them."""
         failed: Exception | None = None
+        best: tuple[Any, SizedSolver, Sized] | None = None
         for turn in [-1, *range(len(self.chosen))]:
             chosen = self.chosen.copy()
             if turn >= 0:
@@ -116,9 +117,13 @@ class Choices:
             except InfeasibleConstraintsError as error:
                 failed = failed or error
                 continue
-            if found.missed == 0 or turn == len(self.chosen) - 1:
-                self.chosen = chosen
-                return solver, found
+            if best is None or found.missed < best[2].missed:
+                best = chosen, solver, found
+            if found.missed == 0:
+                break
+        if best is not None and (best[2].missed == 0 or not self.budget):
+            self.chosen, solver, found = best
+            return solver, found
         raise UndecidedError(
             f"no choice among the either-or triples was found that fits the bounds. {failed or ''}"
         )

@@ -63,11 +63,11 @@ def measure_gaps(costs: Any, kind: Any, base: Any, start: int, stop: int, labels
 
 @kernel
 def count_candidates(
-    costs: Any, kind: Any, base: Any, labels: Any, gap: Any, reach: float, count: Any
+    costs: Any, kind: Any, base: Any, labels: Any, gap: Any, reach: float, count: Any, start: int, stop: int
 ) -> None:
-    """Number of items that may move from each node to each cluster."""
-    n, k = costs.shape
-    for i in range(n):
+    """Count the items among rows `start` to `stop` that may move from each node to each cluster."""
+    k = costs.shape[1]
+    for i in range(start, stop):
         if gap[i] > reach:
             continue
         t = kind[i] if kind.shape[0] > 0 else 0
@@ -114,12 +114,12 @@ def fill_candidates(
     heap_length: Any,
     key: Any,
     who: Any,
-    margin: Any,
-    first: Any,
+    start: int,
+    stop: int,
 ) -> None:
-    """Write the candidates into their heaps; `margin` and `first` are the tops, infinite and -1 if none."""
-    n, k = costs.shape
-    for i in range(n):
+    """Write the candidates among rows `start` to `stop` to where their heaps will be."""
+    k = costs.shape[1]
+    for i in range(start, stop):
         if gap[i] > reach:
             continue
         t = kind[i] if kind.shape[0] > 0 else 0
@@ -135,8 +135,18 @@ def fill_candidates(
                 heap_length[node, h] += 1
                 key[at] = value
                 who[at] = i
-    for node in range(heap_at.shape[0]):
-        for h in range(k):
+
+
+@kernel
+def order_candidates(
+    heap_at: Any, heap_length: Any, key: Any, who: Any, margin: Any, first: Any, start: int, stop: int
+) -> None:
+    """Make heaps of what was written for nodes `start` to `stop`.
+
+    `margin` and `first` are their tops, infinite and -1 if there is none.
+    """
+    for node in range(start, stop):
+        for h in range(heap_at.shape[1]):
             at, length = heap_at[node, h], heap_length[node, h]
             for position in range(length // 2 - 1, -1, -1):
                 _sift_down(key, who, at, length, position)
@@ -269,6 +279,7 @@ def push_paths(
     final: Any,
     popped: Any,
     settled: Any,
+    most: int,
 ) -> int:
     """Send excess to where it is short along shortest paths; `labels`, `flow`, `level` in place.
 
@@ -313,7 +324,7 @@ def push_paths(
             final[u] = 1
             popped[n_popped] = u
             n_popped += 1
-            if excess[u] < -crumb:
+            if excess[u] < -crumb and settled[u] == 0:
                 target = u
                 break
             if u < n_own:
@@ -356,7 +367,10 @@ def push_paths(
                             distance[v] = through
                             parent[v] = u
         if target < 0 and reach == np.inf:
-            return STUCK
+            if unit:
+                return STUCK
+            settled[source] = 1
+            continue
         # ---- potentials; not beyond what the candidates allow (what is missing may be among those left out)
         far = distance[target] if target >= 0 else np.inf
         if reach < np.inf:
@@ -394,22 +408,17 @@ def push_paths(
                 )
             v = u
         if moves and not unit:
-            # what arrives at a node goes on, but for differences of loads, which stay
-            gain = 0.0
+            # differences of loads stay on the way; the ends must come nearer to their bounds
             v = target
-            leaves = 0.0  # of v, along the edge after it
-            while True:
-                if v == source:
-                    arrives = 0.0
-                else:
-                    u = parent[v]
-                    arrives = mass[first[u, v % k]] if u < n_own and v < n_own else bottleneck
-                gain += abs(excess[v]) - abs(excess[v] + arrives - leaves)
-                leaves = arrives
-                if v == source:
-                    break
-                v = u
-            if not gain > crumb:
+            u = parent[v]
+            arrives = mass[first[u, v % k]] if u < n_own and v < n_own else bottleneck
+            if not arrives < -2.0 * excess[target]:
+                settled[target] = 1
+                continue
+            while parent[v] != source:
+                v = parent[v]
+            leaves = mass[first[source, v % k]] if source < n_own and v < n_own else bottleneck
+            if not leaves < 2.0 * excess[source]:
                 settled[source] = 1
                 continue
         # ---- move it, from the end, so that what arrives does not leave again
@@ -459,6 +468,8 @@ def push_paths(
         for v in range(n_nodes):
             settled[v] = 0
         counters[PATHS] += 1
+        if not unit and counters[PATHS] >= most:
+            return DONE
         if full:
             return REBUILD
     return PAUSED

@@ -18,10 +18,10 @@ from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.utils import check_random_state
 
-from coterie.assign._assignment import own_costs, read_costs, unit_costs
-from coterie.assign._bounds import read_bounds
+from coterie.assign._assignment import Assignment, own_costs, read_costs, unit_costs
 from coterie.assign._core import build_core, soft_penalty
 from coterie.assign._points import Floats, Index, Labels
+from coterie.assign._read_bounds import read_bounds
 from coterie.assign._sizes import size_constrained_assignment
 from coterie.assign._soft_pairs import soft_pairs
 from coterie.constraints._inputs import whole_number
@@ -33,28 +33,23 @@ _WHOLE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledByProgram:
+class LabelledByProgram(Assignment):
     """Labels, and what the linear program says of them.
 
     Attributes
     ----------
-    labels : array of shape (n,), int32
-        The cluster of each item.
-    cost : float
-        What was minimised: the cost of all items in their clusters, and the penalty.
-    penalty : float
-        The part of `cost` that separated pairs make up.
+    labels, cost, penalty
+        As in `Assignment`; `penalty` is what separated pairs cost.
+    optimal : bool
+        Whether `lower_bound` shows that nothing is better.
     lower_bound : float
         The value of the linear program: no labels cost less.
     fractional : int
         Number of items that the program left in several clusters.
     """
 
-    labels: Labels
-    cost: float
-    penalty: float
-    lower_bound: float
-    fractional: int
+    lower_bound: float = 0.0
+    fractional: int = 0
 
 
 def metric_labelling(
@@ -165,7 +160,15 @@ def metric_labelling(
     penalty = weight * soft_penalty(known, found)
     cost = own_costs(table, found) + penalty
     split = parts.max(axis=1) < 1 - _WHOLE
-    return LabelledByProgram(found, cost, penalty, min(bound, cost), int(size[held][split].sum()))
+    bound = min(bound, cost)
+    return LabelledByProgram(
+        found,
+        cost,
+        penalty,
+        optimal=cost - bound <= 1e-9 * abs(cost),
+        lower_bound=bound,
+        fractional=int(size[held][split].sum()),
+    )
 
 
 @dataclass(frozen=True, eq=False)

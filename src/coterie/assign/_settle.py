@@ -162,8 +162,12 @@ class Settle:
         here = np.arange(self.n), self.labels
         away = self.total.copy()
         away[here] = np.inf
-        order = np.argsort(away.min(axis=1) - self.total[here], kind="stable")
-        self.seen, self.close = np.sort(order[:_MAX_UNITS]), np.sort(order[:_MAX_EXCHANGED])
+        order = np.lexsort((away.min(axis=1) - self.total[here], self.labels))
+        # of every cluster its share: the one that has too much may be far from the others
+        begin = np.searchsorted(self.labels[order], np.arange(self.k))
+        rank = np.arange(self.n) - begin[self.labels[order]]
+        self.seen = np.sort(order[rank < max(1, _MAX_UNITS // self.k)])
+        self.close = np.sort(order[rank < max(1, _MAX_EXCHANGED // self.k)])
 
     def _state(self, seen: Index) -> tuple[Any, Any, Any, Any, Any, Any, Any, Any]:
         loads = self.loads

@@ -14,11 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from coterie.assign._assignment import own_costs, to_units
-from coterie.assign._bounds import SizeBounds, check_sums
+from coterie.assign._bounds import SizeBounds, in_units
 from coterie.assign._core import Core
 from coterie.assign._points import NOTHING, DensePoints, Floats, Index, Labels
-from coterie.assign._program import Program
 from coterie.assign._settle import Loads, Settle
+from coterie.assign._sized_exact import best_units
 from coterie.assign._soft_search import pair_energy
 from coterie.assign._transport import InfeasibleFlowError, Limits, Transport
 from coterie.constraints._violations import said
@@ -28,8 +28,8 @@ from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
 MAX_CELLS = 20_000
 # Steps of the search in a pass.
 _STEPS = 500
-# Twice what the solver of integer programs allows a row to miss.
-_TOLERANCE = 2e-6
+# ... and so many that it is worth its while even where the search met all bounds.
+_FEW_CELLS = 100
 # Free items that change places with units under statements.
 _MOST_POLISHED = 500
 # Times that statements and prices take turns.
@@ -75,7 +75,7 @@ class SizedSolver:
         `either_or` are triples (i, j, g) of items: i is with j or with g. They need the exact assignment,
         and that j and g are kept apart by the core.
         """
-        self.bounds, self.unit = _in_units(bounds, prove=budget > 0)
+        self.bounds, self.unit = in_units(bounds, prove=budget > 0)
         self.core, self.pairs, self.exact, self.budget = core, pairs, exact, budget
         self.either_or = np.empty((0, 3), dtype=np.int64) if either_or is None else either_or
         n, k = bounds.n, len(bounds.low)
@@ -163,6 +163,10 @@ class SizedSolver:
             return self._keep(costs, before, found)
         if self.exact:
             return self._exactly(costs, before, potentials)
+        return self._search(costs, before, potentials, last)
+
+    def _search(self, costs: Any, before: Labels | None, potentials: Floats | None, last: bool) -> Sized:
+        """Statements and prices in turns, then whatever it takes to meet the bounds."""
         best: Sized | None = None
         value = np.inf
         if potentials is None or self.n_whole > len(self.free):
@@ -179,6 +183,8 @@ class SizedSolver:
         assert best is not None
         if best.missed > 0:
             best = self._rescue(costs, before, best)
+        elif last and self.budget and self.n_cells <= _FEW_CELLS:
+            best = self._program(costs) or best
         return self._keep(costs, before, best)
 
     def _relaxed(self, costs: Any, potentials: Floats | None) -> Floats:
@@ -197,7 +203,7 @@ class SizedSolver:
 
     def _keep(self, costs: Any, before: Labels | None, found: Sized) -> Sized:
         """The labels before, unless the new ones are better by more than rounding."""
-        if before is None or found.missed > 0 or self._missed_by(before) > 0:
+        if before is None or found.missed > 0 or self.bounds.missed(before) > 0:
             return found
         rows = np.flatnonzero(found.labels != before)
         now = costs[rows, found.labels[rows]].astype(np.float64)
@@ -218,15 +224,6 @@ class SizedSolver:
         if self.core is not None:
             value += pair_energy(self.core, to_units(self.core, labels), self.k_core)
         return value
-
-    def _missed_by(self, labels: Labels) -> float:
-        """By how much some labels miss the bounds."""
-        size, by_kind = self.bounds.held(labels)
-        low, high = self.bounds.kind_bounds()
-        missed = np.maximum(size - self.bounds.high, 0).sum() + np.maximum(self.bounds.low - size, 0).sum()
-        if self.bounds.groups is not None:
-            missed += np.maximum(by_kind - high, 0).sum() + np.maximum(low - by_kind, 0).sum()
-        return 0.0 if missed <= 1e-9 * self.bounds.total else float(missed)
 
     def _flow(self, transport: Transport, costs: Any, potentials: Floats | None) -> Any:
         try:
@@ -249,8 +246,7 @@ class SizedSolver:
         elif self.fills and len(self.free) and found.missed == 0:
             units = to_units(self.core, found.labels) if self.core is not None else found.labels[:0]
             units = np.append(units, found.labels[self.named])
-            rest = Transport(self._rest_limits(units))
-            nodes = rest.prices(costs[self.free], found.labels[self.free], found.potentials)
+            nodes = self._rest(units).prices(costs[self.free], found.labels[self.free], found.potentials)
         else:
             nodes = found.potentials
         nodes = nodes / self.unit
@@ -261,7 +257,7 @@ class SizedSolver:
 
     # ---- units, then the rest -------------------------------------------------------------------------
 
-    def _unit_costs(self, costs: Any) -> Floats:
+    def unit_costs(self, costs: Any) -> Floats:
         """Costs of all units in all clusters; infinite where a unit must not go."""
         parts = []
         if self.core is not None:
@@ -289,7 +285,7 @@ class SizedSolver:
 
     def _round(self, costs: Any, before: Labels | None, potentials: Floats, *, polish: bool) -> Sized:
         """Label units by price, settle what does not fit, and let the transport do the rest."""
-        cost = self._unit_costs(costs)
+        cost = self.unit_costs(costs)
         priced = self._priced(cost, potentials)
         units = priced.argmin(axis=1).astype(np.int32)
         if self.core is not None and self.pairs is not None:
@@ -300,9 +296,9 @@ class SizedSolver:
             units[self.n_whole :], potentials = self._rough(costs, units, potentials)
         settle = Settle(cost, self.loads, self.core)
         alone = not (self.fills and len(self.free))
-        units, missed = settle.run(units, _STEPS, polish=polish and alone)
+        units, missed = settle.run(units, max(_STEPS, 20 * self.limits.k), polish=polish and alone)
         labels, potentials = self._complete(costs, units, potentials, missed)
-        found = Sized(labels, potentials, self._missed_by(labels))
+        found = Sized(labels, potentials, self.bounds.missed(labels))
         if polish and not alone and found.missed == 0:
             found.labels = self._polished(costs, cost, labels)
         return found
@@ -336,17 +332,17 @@ class SizedSolver:
         out[items] = found[self.n_whole :]
         return out
 
-    def _rest_limits(self, units: Labels) -> Limits:
-        """The bounds that the units of the core leave to the free items."""
-        held = self.loads.held(units)
-        low = np.maximum(self.loads.low - held, 0.0)
-        high = np.maximum(self.loads.high - held, 0.0)
-        kind = self.limits.kind[self.free] if len(self.limits.kind) else self.limits.kind
-        k = self.limits.k
-        if not len(kind):
-            total = float(len(self.free))
-            return Limits(low[0], high[0], kind, np.zeros((1, k)), np.full((1, k), total), len(self.free))
-        return Limits(low[0], high[0], kind, low[1:], high[1:], len(self.free))
+    def _rest(self, units: Labels) -> Transport:
+        """The transport of the free items, within the bounds that the other units leave."""
+        whole = replace(self.loads, load=self.loads.load[: self.n_whole])
+        held = whole.held(units[: self.n_whole])
+        low, high = np.maximum(whole.low - held, 0.0), np.maximum(whole.high - held, 0.0)
+        kind_low, kind_high = self.limits.kind_low, self.limits.kind_high
+        kind = self.limits.kind
+        if len(kind):
+            kind, kind_low, kind_high = kind[self.free], low[1:], high[1:]
+        limits = Limits(low[0], high[0], kind, kind_low, kind_high, len(self.free))
+        return Transport(limits, self.bounds.load[self.free] if len(self.bounds.load) else NOTHING)
 
     def _complete(
         self, costs: Any, units: Labels, potentials: Floats, missed: float
@@ -364,7 +360,7 @@ class SizedSolver:
             try:
                 if missed > 0:
                     raise InfeasibleFlowError
-                flow = Transport(self._rest_limits(units)).solve(rest, potentials)
+                flow = self._rest(units).solve(rest, potentials)
                 labels[self.free], potentials = flow.labels, flow.potentials
             except InfeasibleFlowError:  # `missed` says by how much
                 labels[self.free] = np.asarray(rest).argmin(axis=1)
@@ -372,20 +368,10 @@ class SizedSolver:
 
     def _rough(self, costs: Any, units: Labels, potentials: Floats) -> tuple[Labels, Floats]:
         """Free items of different loads, nearly within the bounds that the core leaves."""
-        mass = self.bounds.load[self.free]
-        loads = self.loads
-        of_units = replace(loads, load=loads.load[: self.n_whole])
-        core_held = of_units.held(units[: self.n_whole])
-        low, high = np.maximum(loads.low - core_held, 0.0), np.maximum(loads.high - core_held, 0.0)
-        kind = self.limits.kind[self.free] if len(self.limits.kind) else self.limits.kind
-        k = self.limits.k
-        kind_low, kind_high = np.zeros((1, k)), np.full((1, k), mass.sum())
-        if len(kind):
-            kind_low, kind_high = low[1:], high[1:]
-        limits = Limits(low[0], high[0], kind, kind_low, kind_high, len(self.free))
         rest = np.asarray(costs[self.free], dtype=np.float64)
+        transport = self._rest(units)
         try:
-            flow = Transport(limits, mass).solve(rest / mass[:, None], potentials)
+            flow = transport.solve(rest / transport.mass[:, None], potentials)
         except InfeasibleFlowError:
             return rest.argmin(axis=1).astype(np.int32), potentials
         return flow.labels, flow.potentials
@@ -399,7 +385,7 @@ class SizedSolver:
 
     def _rescue(self, costs: Any, before: Labels | None, found: Sized) -> Sized:
         """Where the search missed a bound: the labels before if they fit, or an integer program."""
-        if before is not None and self._missed_by(before) == 0:
+        if before is not None and self.bounds.missed(before) == 0:
             return Sized(before, found.potentials)
         if self.n_cells > MAX_CELLS or not self.budget:
             return found
@@ -410,98 +396,22 @@ class SizedSolver:
         if self.n_cells > MAX_CELLS:
             raise ValueError(
                 f"an exact assignment would have {self.n_cells:,} cells (units x clusters), more than "
-                f"{MAX_CELLS:,}. "
-                'Use the "local" assignment.'
+                f'{MAX_CELLS:,}. Use the "local" assignment.'
             )
         found = self._program(costs)
-        if found is None and len(self.either_or):
+        if found is not None:
+            return self._keep(costs, before, found)
+        if len(self.either_or):
             raise UndecidedError(
-                f"no assignment was found within a budget of {self.budget:,} nodes, nor proven that there "
-                "is none."
+                f"no assignment was found within a budget of {self.budget:,}, nor proven that there is none."
             )
-        if found is None:
-            self.exact = False
-            try:
-                return self.solve(costs, before, potentials)
-            finally:
-                self.exact = True
-        return self._keep(costs, before, found)
+        return self._search(costs, before, potentials, last=True)
 
     def _program(self, costs: Any) -> Sized | None:
         """The best labels; None if the budget was too small to find any; raises if there are none."""
-        cost = self._unit_costs(costs)
-        load = self.loads.load
-        whole = np.ones(len(cost), dtype=bool)
-        if self.fills:  # free items of load 1 are a transport, integral by itself
-            cost = np.concatenate([cost, np.asarray(costs[self.free], dtype=np.float64)])
-            table = np.zeros((len(self.free), load.shape[1]))
-            table[:, 0] = 1.0
-            if self.bounds.groups is not None:
-                table[np.arange(len(self.free)), 1 + self.limits.kind[self.free]] = 1.0
-            load = np.concatenate([load, table])
-            whole = np.append(whole, np.zeros(len(self.free), dtype=bool))
-        program = Program(cost)
-        if self.core is not None:
-            program.add_core(self.core, np.arange(self.core.n_units))
-        if len(self.either_or):
-            unit_of = np.full(self.bounds.n, -1, dtype=np.int64)
-            if self.core is not None:
-                unit_of[self.core.items] = self.core.unit
-            unit_of[self.named] = self.n_core + np.arange(len(self.named))
-            program.add_either_or(*unit_of[self.either_or].T)
-        # a node costs the more, the larger the program
-        nodes = max(1, self.budget // cost.size)
-        whole_loads = bool((load == np.round(load)).all())
-        for slack in (0.0,) if whole_loads else (0.0, _TOLERANCE):
-            # sums of loads that are not whole may be lost to the solver's rounding: nothing is proven by that
-            program.loads.clear()
-            for measure, low, high in zip(load.T, self.loads.low, self.loads.high, strict=True):
-                unit = float(measure.max()) or 1.0
-                program.add_loads(measure / unit, low / unit - slack, high / unit + slack)
-            best, proven = program.solve(nodes, whole)
-            if best is not None or not proven:
-                break
-        if best is None:
-            if proven:
-                raise InfeasibleConstraintsError(
-                    "no assignment meets all bounds: items that must stay together, or loads, cannot be "
-                    "packed into the clusters, although the sums would fit. Widen size_min or size_max, drop "
-                    "a statement, or take the best of the search with on_shortfall='warn' and budget=0."
-                )
+        units, proven = best_units(self, costs)
+        if units is None:
             return None
-        units = best[: len(self.loads.load)]
-        labels, potentials = self._complete(costs, units, np.zeros(self.n_nodes), 0.0)
-        return Sized(labels, potentials, self._missed_by(labels), proven)
-
-
-def _in_units(bounds: SizeBounds, prove: bool) -> tuple[SizeBounds, float]:
-    """Equal loads are loads of 1, with bounds that are smaller by as much; and that load.
-
-    Where whole items cannot meet them it raises, unless nothing is to be proven: then loads stay loads.
-    """
-    load = bounds.load
-    if not len(load) or load[0] <= 0 or (load != load[0]).any():
-        return bounds, 1.0
-    one = float(load[0])
-    groups = bounds.groups
-    if groups is not None:
-        groups = replace(groups, low=_up(groups.low / one), high=_down(groups.high / one))
-    low, high = _up(bounds.low / one), _down(bounds.high / one)
-    whole = replace(bounds, low=low, high=high, load=NOTHING, groups=groups)
-    try:
-        check_sums(whole)
-    except InfeasibleConstraintsError as error:
-        if not prove:
-            return bounds, 1.0
-        raise InfeasibleConstraintsError(
-            f"every item has a load of {said(one)}; counted in whole items, {error}"
-        ) from None
-    return whole, one
-
-
-def _up(low: Floats) -> Floats:
-    return np.ceil(low - 1e-9 * (1 + low))
-
-
-def _down(high: Floats) -> Floats:
-    return np.floor(high + 1e-9 * (1 + high))
+        # whole units leave no prices behind: those of the bounds alone are near
+        labels, potentials = self._complete(costs, units, self._relaxed(costs, None), 0.0)
+        return Sized(labels, potentials, self.bounds.missed(labels), proven)

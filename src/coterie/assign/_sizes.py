@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.utils import check_array
 
 from coterie.assign._assignment import Assignment, own_costs
-from coterie.assign._bounds import read_bounds, shortfalls, tell_shortfall
+from coterie.assign._bounds import shortfalls, tell_shortfall
 from coterie.assign._ortools import solve_by_flow
+from coterie.assign._read_bounds import read_bounds
 from coterie.assign._sized import Sized, SizedSolver
 from coterie.assign._transport import Transport
 
@@ -71,7 +72,8 @@ def size_constrained_assignment(
         Bounds of the items (the load, with `size_weight`) of each group in each cluster; a dictionary goes by
         the name of the group. Shares are of the group's mean size.
     size_weight : array of shape (n_items,), optional
-        What each item counts in the bounds; an item is never split.
+        What each item counts in the bounds; an item is never split. Shares are then of the mean load, and
+        rounded to whole items only where all loads are equal.
     prices : array of shape (k,), optional
         Where to start: prices of a similar problem save time, and change nothing else.
     solver : {"auto", "paths", "flow", "exact"}
@@ -97,9 +99,10 @@ def size_constrained_assignment(
 
     Notes
     -----
-    Successive shortest paths on the k clusters and a sink, from the best of three starting prices. Time O(n
-    k) and O(k^2) for each item that has to give way; memory O(n + candidates) beside the costs. Loads that
-    differ: whole items move along such paths, then a search settles the rest.
+    Successive shortest paths on the k clusters and a sink, from the best of three starting prices. Time
+    O(n k), and O(k^2) for each item that has to give way; memory O(n + candidates) beside the costs. With G
+    groups the graph has (G + 2) k nodes, and its square takes the place of k^2 (also in memory): fit for some
+    thousand nodes. Loads that differ: whole items move along such paths, then a search settles the rest.
 
     References
     ----------

@@ -8,10 +8,13 @@ call, and those of a sample of the items. The outcome does not depend on it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog
 
 from coterie.assign._flow import (
     DONE,
@@ -23,6 +26,7 @@ from coterie.assign._flow import (
     count_candidates,
     fill_candidates,
     measure_gaps,
+    order_candidates,
     push_paths,
     relabel,
 )
@@ -37,12 +41,14 @@ _FARTHER = 2.0
 # ... as long as there are fewer than these, and than this many for each item.
 _MANY_ARCS = 1_000_000
 _ARCS_EACH = 4
+# ... or this many rebuildings were not enough.
+_PATIENCE = 8
 # Rows for which a sample is worth its while, its size, and the share of them that must be out of place.
 _MANY_ROWS = 4000
 _SAMPLE = 8
 _OUT_OF_PLACE = 0.02
 # Relaxations of edges between two returns to Python: some tenths of a second.
-_SLICE = 50_000_000
+_SLICE = 10_000_000
 # where each heap begins, its length and room, the pool of keys and items, and the tops of the heaps
 Heaps = tuple[Any, Any, Any, Any, Any, Any, Any]
 NO_KINDS = np.empty(0, dtype=np.int32)
@@ -85,11 +91,41 @@ class Limits:
         kind, kind_low, kind_high = self.kind, self.kind_low, self.kind_high
         if len(kind):
             kind = kind[rows]
-            part = np.bincount(kind, minlength=self.n_kinds) / np.bincount(self.kind, minlength=self.n_kinds)
+            part = np.bincount(kind, minlength=self.n_kinds) / np.maximum(
+                np.bincount(self.kind, minlength=self.n_kinds), 1
+            )
             kind_low, kind_high = np.floor(kind_low * part[:, None]), np.ceil(kind_high * part[:, None])
         return Limits(
             np.floor(self.low * share), np.ceil(self.high * share), kind, kind_low, kind_high, len(rows)
         )
+
+
+def spread_missed(limits: Limits) -> Floats:
+    """What each cluster's size misses at best if items of all kinds are spread within the bounds of kinds."""
+    k, n_kinds = limits.k, limits.n_kinds
+    held = np.bincount(limits.kind, minlength=n_kinds) if len(limits.kind) else np.array([limits.n])
+    n_cells = n_kinds * k
+    # how many of each kind go where, then what a cluster is short of and has too much
+    by_kind = sparse.kron(sparse.identity(n_kinds), np.ones((1, k)))
+    of_cluster = sparse.kron(np.ones((1, n_kinds)), sparse.identity(k))
+    one = sparse.identity(k)
+    upper = np.concatenate([np.minimum(limits.kind_high, held[:, None]).ravel(), np.full(2 * k, np.inf)])
+    lower = np.concatenate([limits.kind_low.ravel(), np.zeros(2 * k)])
+    if (lower > upper).any():
+        return np.full(k, np.inf)
+    found = linprog(
+        np.concatenate([np.zeros(n_cells), np.ones(2 * k)]),
+        A_ub=sparse.vstack(
+            [sparse.hstack([-of_cluster, -one, 0 * one]), sparse.hstack([of_cluster, 0 * one, -one])]
+        ).tocsr(),
+        b_ub=np.concatenate([-limits.low, limits.high]),
+        A_eq=sparse.hstack([by_kind, sparse.csr_matrix((n_kinds, 2 * k))]).tocsr(),
+        b_eq=held,
+        bounds=np.column_stack([lower, upper]),
+    )
+    if found.x is None:
+        return np.full(k, np.inf)
+    return found.x[n_cells : n_cells + k] + found.x[n_cells + k :]
 
 
 class InfeasibleFlowError(Exception):
@@ -129,6 +165,21 @@ class Transport:
         self.crumb = 1e-12 * self.total if len(mass) else 0.0
         self.reached = 0.0
         self.n_nodes = self.n_kinds * self.k + (self.k if self.n_kinds > 1 else 0) + 1
+
+    @cached_property
+    def can_be_met(self) -> bool:
+        """Whether items of load 1 can meet the bounds; of others that is not known beforehand."""
+        low, high = self.limits.low, self.limits.high
+        if (
+            not (low <= high).all()
+            or low.sum() > self.total + self.crumb
+            or high.sum() < self.total - self.crumb
+        ):
+            return False
+        # few items find out by themselves
+        if self.n_kinds == 1 or len(self.mass) or self.n < _FEW_ROWS:
+            return True
+        return bool(spread_missed(self.limits).sum() < 0.5)
 
     # ---- where to start ---------------------------------------------------------------------------------
 
@@ -177,6 +228,8 @@ class Transport:
         """The cheapest labels; `costs` has one row an item, for each unit of its load."""
         state = self._begin(costs, np.zeros(self.n_nodes))
         if state.imbalance > 0:
+            if not self.can_be_met:
+                raise InfeasibleFlowError
             if potentials is not None:
                 state = min(state, self._begin(costs, potentials), key=lambda one: one.imbalance)
             if not len(self.mass) and self.n >= _MANY_ROWS and state.imbalance > _OUT_OF_PLACE * self.total:
@@ -201,6 +254,7 @@ class _State:
         k, n = problem.k, problem.n
         self.labels: Labels = np.zeros(n, dtype=np.int32)
         self.gap = np.zeros(n)
+        self.gaps_hold = True  # as long as neither prices nor labels have changed since they were measured
         self.counters = np.zeros(3, dtype=np.int64)
         self.potentials = potentials
         self.base = potentials[: problem.n_kinds * k].reshape(-1, k).copy()
@@ -238,13 +292,16 @@ class _State:
         bounds = self.flow_out, limits.low, limits.high
         kind_bounds = self.kind_flow.ravel(), limits.kind_low.ravel(), limits.kind_high.ravel()
         # about as far as last time, if there was one
-        status, reach, n_arcs = -1, problem.reached / _FARTHER**2, 0
+        status, reach = -1, problem.reached / _FARTHER**2
+        n_arcs, n_paths, rebuilt = 0, -1, 0
         while status != DONE:
             if status != PAUSED:
                 # nearer candidates need more rebuildings, all of them too much memory
-                farther = n_arcs < max(_MANY_ARCS, _ARCS_EACH * problem.n)
-                reach, heaps = self._candidates(costs, reach * _FARTHER if farther else reach)
-                n_arcs = int(heaps[1].sum())
+                rebuilt += 1
+                idle = n_paths == self.counters[PATHS]
+                farther = idle or n_arcs < max(_MANY_ARCS, _ARCS_EACH * problem.n) or rebuilt % _PATIENCE == 0
+                reach, heaps = self._candidates(costs, reach * (_FARTHER if farther else 1.0))
+                n_paths, n_arcs = int(self.counters[PATHS]), int(heaps[1].sum())
                 level = np.zeros(n_nodes)
             status = push_paths(
                 costs,
@@ -265,9 +322,11 @@ class _State:
                 *scratch,
                 popped,
                 settled,
+                4 * problem.n + 1000,
             )
             if status == STUCK:
                 raise InfeasibleFlowError
+            self.gaps_hold = False
             if status != PAUSED:
                 self.potentials += level
                 self.base = self.potentials[: problem.n_kinds * k].reshape(-1, k).copy()
@@ -281,7 +340,7 @@ class _State:
         kind, k = problem.limits.kind, problem.k
         n = problem.n
         common = costs, kind, self.base
-        if self.counters[PATHS]:  # before the first path the gaps are those of the start
+        if not self.gaps_hold:
             measure = measure_gaps.compiled
             over_chunks(
                 lambda start, stop: measure(*common, start, stop, self.labels, self.gap),
@@ -298,7 +357,12 @@ class _State:
                 above = self.gap[self.gap > 0]
                 reach = float(above.min()) if len(above) else np.inf
         count = np.zeros((problem.n_kinds * k, k), dtype=np.int64)
-        count_candidates(*common, self.labels, self.gap, reach, count)
+        # so many rows at a time that control returns now and then
+        step = max(1, _SLICE // k)
+        for start in range(0, n, step):
+            count_candidates(*common, self.labels, self.gap, reach, count, start, min(start + step, n))
+        if count.sum() == n * (k - 1):  # everybody is a candidate for everything
+            reach = np.inf
         room = count + count // 2
         heap_at = np.concatenate([[0], np.cumsum(room)])[:-1].reshape(room.shape)
         self.counters[TAIL] = room.sum()
@@ -306,7 +370,12 @@ class _State:
         key, who = np.empty(size), np.empty(size, dtype=np.int32)
         length = np.zeros(room.shape, dtype=np.int64)
         margin, first = np.empty(room.shape), np.empty(room.shape, dtype=np.int64)
-        fill_candidates(*common, self.labels, self.gap, reach, heap_at, length, key, who, margin, first)
+        heaps = heap_at, length, key, who
+        for start in range(0, n, step):
+            fill_candidates(*common, self.labels, self.gap, reach, *heaps, start, min(start + step, n))
+        step = max(1, int(_SLICE // (4 * (count.mean() + 1) * k)))
+        for start in range(0, len(room), step):
+            order_candidates(*heaps, margin, first, start, min(start + step, len(room)))
         return reach, (heap_at, length, room, key, who, margin, first)
 
     def flow(self) -> Flow:

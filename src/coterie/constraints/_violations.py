@@ -83,11 +83,15 @@ class Shortfall:
     size_max: float
     group: object = None
 
+    @property
+    def amount(self) -> float:
+        """By how much the bound is missed."""
+        return max(self.size_min - self.size, self.size - self.size_max)
+
     def __str__(self) -> str:
         of = "" if self.group is None else f" of group {self.group!r}"
-        few, many = self.size_min - self.size, self.size - self.size_max
-        how = f"{said(few)} too few" if few > 0 else f"{said(many)} too many"
-        return f"cluster {self.cluster} holds {said(self.size)}{of}, {how}"
+        how = "too few" if self.size < self.size_min else "too many"
+        return f"cluster {self.cluster} holds {said(self.size)}{of}, {said(self.amount)} {how}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,14 +140,16 @@ class Violations:
         return self.n_broken > 0 or bool(self.shortfalls)
 
     def __repr__(self) -> str:
-        return f"<Violations: {self.n_broken:,} of {self.n_stated:,} pairs broken>"
+        missed = f", {len(self.shortfalls):,} bounds missed" if self.shortfalls else ""
+        return f"<Violations: {self.n_broken:,} of {self.n_stated:,} pairs broken{missed}>"
 
     def __str__(self) -> str:
         missed = [f"  {one}" for one in self.shortfalls[:_SHOWN]]
         if len(self.shortfalls) > _SHOWN:
             missed.append(f"  ... and {len(self.shortfalls) - _SHOWN:,} more.")
         if missed:
-            missed.insert(0, f"{len(self.shortfalls):,} bounds on sizes are missed:")
+            are = "bound on sizes is" if len(self.shortfalls) == 1 else "bounds on sizes are"
+            missed.insert(0, f"{len(self.shortfalls):,} {are} missed:")
         if not self.n_broken:
             return "\n".join([f"All {self.n_stated:,} constraints are met.", *missed])
         lines = [f"{self.n_broken:,} of {self.n_stated:,} constraints are broken (cost {self.cost:g})."]

@@ -4,7 +4,8 @@ from coterie.kmeans._copkmeans import COPKMeans
 from coterie.kmeans._kmedoids import KMedoids
 from coterie.kmeans._pckmeans import PCKMeans
 from coterie.kmeans._seeded import ConstrainedSeedKMeans, SeededKMeans
-from coterie.kmeans._size_constrained import SizeConstrainedKMeans, SizeConstrainedKMedians
+from coterie.kmeans._size_constrained import SizeConstrainedKMeans
+from coterie.kmeans._size_constrained_medians import SizeConstrainedKMedians
 
 __all__ = [
     "COPKMeans",

@@ -157,7 +157,14 @@ class PrototypeClusterer(
                     n_failed += 1
                     failed = error
                 else:
-                    if best is None or clearly_less(found.objective, best.objective):
+                    if (
+                        best is None
+                        or found.shortfall < best.shortfall
+                        or (
+                            found.shortfall == best.shortfall
+                            and clearly_less(found.objective, best.objective)
+                        )
+                    ):
                         best = found
                 if starts.stopped:
                     break
@@ -214,7 +221,7 @@ class PrototypeClusterer(
         return nearest(distortion, self.cluster_centers_.astype(np.float64))
 
     def transform(self, X: Any) -> Any:
-        """Distance of each row to each centre: Euclidean, or one minus the cosine.
+        """Distance of each row to each centre: Euclidean, one minus the cosine, or (k-medians) absolute.
 
         Parameters
         ----------

@@ -68,6 +68,8 @@ class Outcome:
     n_iter: int
     converged: bool
     n_failed: int = 0
+    # by how much bounds on sizes are missed
+    shortfall: float = 0.0
 
 
 @kernel

@@ -7,16 +7,15 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy import sparse
 
-from coterie.assign._bounds import SizeBounds, read_bounds, tell_shortfall
+from coterie.assign._bounds import SizeBounds, tell_shortfall
 from coterie.assign._choices import Choices
 from coterie.assign._core import build_core, soft_penalty
-from coterie.assign._distortion import Cosine
 from coterie.assign._free import nearest
 from coterie.assign._hard_pairs import HardSolver
 from coterie.assign._manhattan import Manhattan
 from coterie.assign._points import Floats, Labels
+from coterie.assign._read_bounds import read_bounds
 from coterie.assign._sized import SizedSolver
 from coterie.assign._sizes import size_constrained_assignment
 from coterie.assign._soft_pairs import SoftSolver
@@ -27,12 +26,8 @@ from coterie.kmeans._copkmeans import HardCore
 from coterie.kmeans._loop import Outcome, PrototypeLoop
 from coterie.kmeans._pckmeans import SoftCore
 from coterie.kmeans._sized_loop import SizedLoop, SizedOutcome
+from coterie.kmeans._sized_starts import book_start, far_from, within_range
 from coterie.kmeans._starts import RandomState, Starts
-
-# The book's initialisation: draws of centres, and runs of plain k-means, before it takes what it has.
-_MAX_DRAWS, _MAX_RUNS = 50, 10
-# Quartiles of a normal distribution lie so many standard deviations apart.
-_QUARTILES = 1.349
 
 
 class SizeConstrainedKMeans(PrototypeClusterer):
@@ -101,7 +96,8 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     prices_ : array of shape (n_clusters,)
         What one more item would cost in each cluster, the centres as they are, in the unit of `objective_`:
         positive where the minimum binds, negative where the maximum does, 0 elsewhere. If all sizes are
-        pinned only differences mean something, and the mean is 0. With loads that differ: by unit of load.
+        pinned only differences mean something, and the mean is 0. With loads that differ: by unit of load,
+        and near the true price only.
     group_prices_ : array of shape (n_clusters, n_groups)
         The same for the bounds of the groups, on top of `prices_`; only with groups.
     groups_ : tuple
@@ -154,7 +150,11 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         "groups": True,
         "either_or": True,
     }
-    __metadata_request__predict: ClassVar[dict[str, bool]] = {"size_weight": True}
+    __metadata_request__predict: ClassVar[dict[str, bool]] = {
+        "size_min": True,
+        "size_max": True,
+        "size_weight": True,
+    }
     _bound: ClassVar[Any] = anything("None, a number, a share between 0 and 1, or one per cluster")
     parameter_rules: ClassVar[Any] = {
         **SHARED_RULES,
@@ -249,7 +249,9 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         size_weight : array of shape (n_samples,), optional
             What each item counts in the bounds (people, load, revenue); 1 by default.
         groups : array of shape (n_samples,), optional
-            The group of each item, for `group_min` and `group_max`; -1, None or NaN: none.
+            The group of each item, for `group_min` and `group_max`; -1, None or NaN: none. In a search over
+            parameters turn on scikit-learn's metadata routing: without it searches keep `groups` for the
+            splitter.
         either_or : EitherOr, optional
             Triples (i, j, g): i is with j or with g, and those two are apart.
 
@@ -258,14 +260,19 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         self
         """
         self._bounds: SizeBounds | None = None
+        self._far: float | None = None
+        self._triples: EitherOr | None = None
 
         def loop(X: Any, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
             return self._sized_loop(X, known, distortion, rng, size_weight, groups, either_or)
 
         try:
             return self._run(X, constraints, sample_weight, loop)
+        except BaseException:
+            self._triples = None  # nothing to recount
+            raise
         finally:
-            del self._bounds
+            del self._bounds, self._far
 
     def _sized_loop(
         self,
@@ -279,8 +286,8 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     ) -> PrototypeLoop:
         n, k = X.shape[0], self.n_clusters
         spare = None
-        self.outlier_cost_ = self._outlier_cost(known, distortion, rng)
-        if self.outlier_cost_ is not None and self.outlier_cost_ < float("inf"):
+        self._far = self._outlier_cost(known, distortion, rng)
+        if self._far is not None and self._far < float("inf"):
             spare = float("inf") if self.max_outliers is None else float(self.max_outliers)
         elif self.max_outliers is not None and self.outlier_cost is None:
             raise ValueError(
@@ -297,7 +304,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
             group_max=self.group_max,
             spare=spare,
         )
-        either_or = _read_either_or(either_or, n)
+        either_or = self._triples = _read_either_or(either_or, n)
         soft = self.weight != float("inf")
         if self.weight == 0:
             known = known.only_hard()
@@ -346,7 +353,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
             bounds,
             assign,
             penalty=penalty if known and soft else None,
-            outlier_cost=None if spare is None else self.outlier_cost_,
+            outlier_cost=None if spare is None else self._far,
             on_shortfall=self.on_shortfall,
         )
 
@@ -372,15 +379,16 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         if self.outlier_cost != "auto":
             return None if self.outlier_cost is None else float(self.outlier_cost)
         if not isinstance(self.init, str):
-            return _far_from(distortion, self._given(self.init, distortion, "init"))
+            return far_from(distortion, self._given(self.init, distortion, "init"))
         starts = Starts(distortion, known, self.n_clusters, rng)
         # k-means++ would make centres of what is far; so it first learns from random rows how far that is
-        starts.cap = _far_from(distortion, starts.random())
-        return _far_from(distortion, starts.centres("k-means++"))
+        starts.cap = far_from(distortion, starts.random())
+        return far_from(distortion, starts.centres("k-means++"))
 
     def _keep(self, best: Outcome, X: Any) -> None:
         k = self.n_clusters
-        if self.outlier_cost_ is not None:
+        self.outlier_cost_ = self._far
+        if self._far is not None:
             best.labels = np.where(best.labels == k, -1, best.labels).astype(np.int32)
         self.labels_ = best.labels
         self.cluster_centers_ = best.centres.astype(X.dtype)
@@ -410,6 +418,12 @@ class SizeConstrainedKMeans(PrototypeClusterer):
 
     def _recount(self, known: Constraints) -> Violations:
         missed = self.__dict__.pop("_missed", ())
+        triples = self.__dict__.pop("_triples", None)
+        if triples is not None and len(triples.violations(self.labels_)):
+            raise RuntimeError(
+                f"{type(self).__name__} broke either-or triples that it promises to obey; please report it. "
+                f"{triples.violations(self.labels_)[:3].tolist()}"
+            )
         if missed:
             tell_shortfall(missed, "warn")
         return replace(super()._recount(known), shortfalls=missed)
@@ -417,38 +431,26 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     # ---- where it starts ------------------------------------------------------------------------------
 
     def _starts(self, starts: Starts) -> Iterator[Floats]:
-        if self.outlier_cost_ is not None:
-            starts.cap = self.outlier_cost_
+        if self._far is not None:
+            starts.cap = self._far
         while True:
             if not isinstance(self.init, str):
                 yield self._given(self.init, starts.distortion, "init")
             elif self.init == "book":
                 yield self._book(starts)
             elif self.init == "range":
-                yield _within_range(starts)
+                yield within_range(starts)
             else:
                 yield starts.centres(self.init)
 
     def _book(self, starts: Starts) -> Floats:
-        """Rows from which plain k-means meets the minima; the last ones drawn if there are none."""
         assert self._bounds is not None
-        k, distortion = self.n_clusters, starts.distortion
-        low = self._bounds.low[:k]
-        load = self._bounds.load if len(self._bounds.load) else None
 
-        def short(labels: Labels) -> bool:
-            return bool((np.bincount(labels, load, k)[:k] < low).any())
+        def plain(centres: Floats) -> Labels:
+            loop = self._plain_loop(starts.distortion)
+            return loop.run(centres, max_iter=self.max_iter, tol=self.tol, step=lambda value: False).labels
 
-        for _ in range(_MAX_RUNS):
-            for _ in range(_MAX_DRAWS):
-                centres = starts.random()
-                if not short(nearest(distortion, centres)):
-                    break
-            loop = self._plain_loop(distortion)
-            found = loop.run(centres, max_iter=self.max_iter, tol=self.tol, step=lambda value: False)
-            if not short(found.labels):
-                break
-        return centres
+        return book_start(starts, self._bounds, plain)
 
     def _plain_loop(self, distortion: Any) -> PrototypeLoop:
         """K-means without bounds."""
@@ -468,8 +470,8 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         X : array or sparse matrix of shape (n_samples, n_features)
             New items.
         size_min, size_max : None, int, float, or one per cluster
-            Bounds for these items; without them each goes to its nearest centre (-1 if it is farther than
-            `outlier_cost_`).
+            Bounds for these items, none of which is then left out; without them each goes to its nearest
+            centre (-1 if it is farther than `outlier_cost_`).
         size_weight : array of shape (n_samples,), optional
             What each new item counts in these bounds.
 
@@ -488,126 +490,14 @@ class SizeConstrainedKMeans(PrototypeClusterer):
             return labels
         costs = np.empty((X.shape[0], len(centres)), dtype=X.dtype)
         distortion.fill_costs(centres, costs)
-        return size_constrained_assignment(costs, size_min, size_max, size_weight=size_weight).labels
-
-
-class SizeConstrainedKMedians(SizeConstrainedKMeans):
-    """K-medians in which the size of every cluster keeps to bounds.
-
-    As `SizeConstrainedKMeans`, with the sum of absolute differences as distance and the median of each
-    feature as centre: far items pull less, and tiny clusters are rarer to begin with.
-
-    Parameters
-    ----------
-    n_clusters, size_min, size_max, group_min, group_max, weight, outlier_cost, max_outliers, on_shortfall
-        As in `SizeConstrainedKMeans`; distances are absolute, not squared.
-    assignment, init, n_init, max_iter, tol, budget, warm_start, verbose, random_state
-        Likewise; k-means++ draws by absolute distance.
-
-    Attributes
-    ----------
-    cluster_centers_ : array of shape (n_clusters, n_features)
-        The medians. Where several values are medians, the one before stays if it is among them.
-    inertia_, objective_ : float
-        Sum of the absolute distances; `objective_` with what soft statements and outliers cost.
-    labels_, sizes_, prices_, group_prices_, groups_, outlier_cost_, history_, violations_, n_iter_,
-    converged_
-        As in `SizeConstrainedKMeans`.
-
-    See Also
-    --------
-    SizeConstrainedKMeans : squared distances and means; cosine.
-
-    Notes
-    -----
-    Time O(n k d) an iteration without matrix products: some times slower than k-means. An empty cluster keeps
-    its centre.
-
-    References
-    ----------
-    Demiriz, Bennett and Bradley, chapter 9 of Constrained Clustering.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coterie import SizeConstrainedKMedians
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [100.0]])
-    >>> model = SizeConstrainedKMedians(n_clusters=2, size_min=2, init=[[1.0], [50.0]]).fit(X)
-    >>> model.sizes_, model.cluster_centers_.ravel()
-    (array([3, 2]), array([ 1., 50.]))
-    """
-
-    parameter_rules: ClassVar[Any] = {
-        name: rule for name, rule in SizeConstrainedKMeans.parameter_rules.items() if name != "metric"
-    }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        size_min: Any = None,
-        size_max: Any = None,
-        group_min: Any = None,
-        group_max: Any = None,
-        weight: float = float("inf"),
-        outlier_cost: Any = None,
-        max_outliers: int | None = None,
-        on_shortfall: str = "raise",
-        assignment: str = "local",
-        init: Any = "constraint++",
-        n_init: Any = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        budget: int = 1_000_000,
-        warm_start: bool = False,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        # as the parent, without its metric: scikit-learn reads the names from here
-        self.n_clusters = n_clusters
-        self.size_min = size_min
-        self.size_max = size_max
-        self.group_min = group_min
-        self.group_max = group_max
-        self.weight = weight
-        self.outlier_cost = outlier_cost
-        self.max_outliers = max_outliers
-        self.on_shortfall = on_shortfall
-        self.assignment = assignment
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.budget = budget
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
-
-    @property
-    def _distortion(self) -> Any:
-        return Manhattan
-
-
-def _far_from(distortion: Any, centres: Floats) -> float:
-    """Beyond which cost an item lies far from all centres: the median and three times the spread."""
-    n = distortion.points.n
-    parts = [distortion.block(at, min(at + 4096, n), centres).min(axis=1) for at in range(0, n, 4096)]
-    low, middle, high = np.quantile(np.concatenate(parts), [0.25, 0.5, 0.75])
-    far = float(middle + 3.0 * (high - low) / _QUARTILES)
-    return far if far > 0 else float("inf")  # most items lie on a centre: nothing is far
-
-
-def _within_range(starts: Starts) -> Floats:
-    """Centres drawn uniformly between the least and the largest value of each feature."""
-    X = starts.distortion.points.X
-    low, high = X.min(axis=0), X.max(axis=0)
-    if sparse.issparse(X):
-        low, high = low.toarray().ravel(), high.toarray().ravel()
-    drawn = starts.rng.uniform(size=(starts.k, starts.distortion.points.d))
-    centres = np.asarray(low + drawn * (high - low), dtype=np.float64)
-    if isinstance(starts.distortion, Cosine):  # where all is zero there is no direction to draw
-        centres[~centres.any(axis=1)] = 1.0
-    return starts.distortion.as_centres(centres)
+        return size_constrained_assignment(
+            costs,
+            size_min,
+            size_max,
+            size_weight=size_weight,
+            on_shortfall=self.on_shortfall,  # type: ignore[arg-type]
+            budget=self.budget,
+        ).labels
 
 
 def _read_either_or(either_or: Any, n: int) -> EitherOr:

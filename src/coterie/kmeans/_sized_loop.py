@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from coterie.assign._bounds import SizeBounds, shortfalls, tell_shortfall
+from coterie.assign._distortion import Cosine
 from coterie.assign._manhattan import Manhattan
 from coterie.assign._points import NOBODY, Floats, Labels
 from coterie.assign._sized import Sized
@@ -56,6 +58,7 @@ class SizedLoop(PrototypeLoop):
             mass = distortion.mass if len(distortion.mass) else 1.0
             most = np.finfo(self.costs.dtype).max / 4.0
             self.costs[:, k] = np.minimum(share * outlier_cost * mass - distortion.constants(), most)
+        self.priced = _with_weight(distortion)
         self.by_sums = not isinstance(distortion, Manhattan) and outlier_cost is None
         self.simple = self.by_sums and solver.plain
 
@@ -76,12 +79,12 @@ class SizedLoop(PrototypeLoop):
             )
             self._add_to_totals(change.arrays)
             n_nearest = change.n_rows
-            if self._fits(self.labels):
+            if self.bounds.missed(self.labels) == 0:
                 self.found = Sized(self.labels, np.zeros(self.sized.n_nodes))
                 self.filled = False
                 return n_nearest
             before = None  # these labels do not fit
-        self.distortion.fill_costs(centres, self.costs[:, : self.k])
+        self.priced.fill_costs(centres, self.costs[:, : self.k])
         self.filled = True
         potentials = None if self.found is None else self.found.potentials
         found = self.sized.solve(self.costs, before, potentials, last=last)
@@ -95,12 +98,6 @@ class SizedLoop(PrototypeLoop):
         moved = self._set_labels(found.labels)
         self.penalty = self._penalty()
         return moved + n_nearest
-
-    def _fits(self, labels: Labels) -> bool:
-        size, by_kind = self.bounds.held(labels)
-        low, high = self.bounds.kind_bounds()
-        fits = (size >= self.bounds.low).all() and (size <= self.bounds.high).all()
-        return bool(fits and (self.bounds.groups is None or ((by_kind >= low) & (by_kind <= high)).all()))
 
     def _set_labels(self, labels: Labels) -> int:
         """Take new labels over, and bring the sums of the clusters up to date by what moved."""
@@ -166,11 +163,14 @@ class SizedLoop(PrototypeLoop):
         touched = (size <= self.bounds.low).any() or (size >= self.bounds.high).any()
         if touched or self.found.potentials.any() or self.bounds.groups is not None:
             if not self.filled:
-                self.distortion.fill_costs(centres, self.costs[:, : self.k])
+                self.priced.fill_costs(centres, self.costs[:, : self.k])
             found, of_groups = self.sized.prices(self.costs, self.found)
             prices = found[: self.k]
+            if (size <= self.bounds.low).all():  # pinned: only differences mean something
+                prices = prices - prices.mean()
             by_group = None if of_groups is None else of_groups[: self.k]
         size = size[: self.k]
+        missed = shortfalls(self.bounds, self.labels)
         inertia = self._by_definition(centres)
         history[-1] = self.share * inertia + self._penalty()
         return SizedOutcome(
@@ -184,5 +184,17 @@ class SizedLoop(PrototypeLoop):
             prices=prices,
             group_prices=by_group,
             sizes=size if len(self.bounds.load) else size.astype(np.int64),
-            missed=shortfalls(self.bounds, self.labels),
+            missed=missed,
+            shortfall=sum(one.amount for one in missed),
         )
+
+
+def _with_weight(distortion: Any) -> Any:
+    """The same with hardly any weight for items of weight zero, so that they prefer what is near."""
+    mass = distortion.mass
+    if not len(mass) or mass.all():
+        return distortion
+    priced = copy(distortion)
+    priced.mass = np.where(mass > 0, mass, 1e-9 * mass[mass > 0].min())
+    priced.factor = priced.mass * distortion.scale if isinstance(distortion, Cosine) else priced.mass
+    return priced
