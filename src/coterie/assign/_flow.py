@@ -30,55 +30,6 @@ TAIL, SOURCE, PATHS = 0, 1, 2
 
 
 @kernel
-def relabel(costs: Any, kind: Any, base: Any, start: int, stop: int, labels: Any, gap: Any) -> None:
-    """Give rows `start` to `stop` their cheapest cluster at prices `base`, and the gap to the next one."""
-    k = costs.shape[1]
-    for i in range(start, stop):
-        t = kind[i] if kind.shape[0] > 0 else 0
-        best, least, second = 0, np.inf, np.inf
-        for h in range(k):
-            value = costs[i, h] - base[t, h]
-            # without branches, which would be guessed wrong
-            second = min(second, max(value, least))
-            best = h if value < least else best
-            least = min(value, least)
-        labels[i] = best
-        gap[i] = second - least
-
-
-@kernel
-def measure_gaps(costs: Any, kind: Any, base: Any, start: int, stop: int, labels: Any, gap: Any) -> None:
-    """How much rows `start` to `stop` would lose by their next best cluster, at prices `base`."""
-    k = costs.shape[1]
-    for i in range(start, stop):
-        t = kind[i] if kind.shape[0] > 0 else 0
-        own = labels[i]
-        second = np.inf
-        for h in range(k):
-            value = costs[i, h] - base[t, h]
-            if h != own and value < second:
-                second = value
-        gap[i] = second - (costs[i, own] - base[t, own])
-
-
-@kernel
-def count_candidates(
-    costs: Any, kind: Any, base: Any, labels: Any, gap: Any, reach: float, count: Any, start: int, stop: int
-) -> None:
-    """Count the items among rows `start` to `stop` that may move from each node to each cluster."""
-    k = costs.shape[1]
-    for i in range(start, stop):
-        if gap[i] > reach:
-            continue
-        t = kind[i] if kind.shape[0] > 0 else 0
-        own = labels[i]
-        here = costs[i, own] - base[t, own]
-        for h in range(k):
-            if h != own and costs[i, h] - base[t, h] - here <= reach:
-                count[t * k + own, h] += 1
-
-
-@kernel
 def _sift_down(key: Any, who: Any, at: int, length: int, position: int) -> None:
     """Let the entry at `position` of a heap sink to its place; ties go by number."""
     value, item = key[at + position], who[at + position]
@@ -100,41 +51,6 @@ def _sift_down(key: Any, who: Any, at: int, length: int, position: int) -> None:
             break
     key[at + position] = value
     who[at + position] = item
-
-
-@kernel
-def fill_candidates(
-    costs: Any,
-    kind: Any,
-    base: Any,
-    labels: Any,
-    gap: Any,
-    reach: float,
-    heap_at: Any,
-    heap_length: Any,
-    key: Any,
-    who: Any,
-    start: int,
-    stop: int,
-) -> None:
-    """Write the candidates among rows `start` to `stop` to where their heaps will be."""
-    k = costs.shape[1]
-    for i in range(start, stop):
-        if gap[i] > reach:
-            continue
-        t = kind[i] if kind.shape[0] > 0 else 0
-        own = labels[i]
-        node = t * k + own
-        here = costs[i, own] - base[t, own]
-        for h in range(k):
-            if h == own:
-                continue
-            value = costs[i, h] - base[t, h] - here
-            if value <= reach:
-                at = heap_at[node, h] + heap_length[node, h]
-                heap_length[node, h] += 1
-                key[at] = value
-                who[at] = i
 
 
 @kernel
@@ -248,6 +164,167 @@ def _capacity(
 
 
 @kernel
+def _find_path(
+    source: int,
+    k: int,
+    n_kinds: int,
+    node_base: Any,
+    margin: Any,
+    level: Any,
+    excess: Any,
+    settled: Any,
+    bounds: Any,
+    kind_bounds: Any,
+    crumb: float,
+    distance: Any,
+    parent: Any,
+    final: Any,
+    popped: Any,
+) -> tuple[int, int]:
+    """The node that is short and nearest to the source (-1: none), and the number of nodes on the way there.
+
+    Writes `distance` and `parent` of these, in the order `popped`.
+    """
+    flow, low, high = bounds
+    kind_flow, kind_low, kind_high = kind_bounds
+    n_nodes = level.shape[0]
+    n_own = n_kinds * k
+    cluster = n_own if n_kinds > 1 else 0
+    sink = n_nodes - 1
+    for v in range(n_nodes):
+        distance[v] = np.inf
+        final[v] = 0
+    distance[source] = 0.0
+    parent[source] = -1
+    n_popped = 0
+    target = -1
+    while True:
+        u = -1
+        least = np.inf
+        for v in range(n_nodes):
+            if final[v] == 0 and distance[v] < least:
+                least = distance[v]
+                u = v
+        if u < 0:
+            break
+        final[u] = 1
+        popped[n_popped] = u
+        n_popped += 1
+        if excess[u] < -crumb and settled[u] == 0:
+            target = u
+            break
+        if u < n_own:
+            row = u - u % k
+            at_u = least + level[u]
+            for h in range(k):
+                through = max(at_u + margin[u, h] - level[row + h], least)
+                if through < distance[row + h]:
+                    distance[row + h] = through
+                    parent[row + h] = u
+            if n_kinds > 1 and kind_flow[u] < kind_high[u] - crumb:
+                v = n_own + u % k
+                through = least + max(node_base[u] + level[u] - node_base[v] - level[v], 0.0)
+                if through < distance[v]:
+                    distance[v] = through
+                    parent[v] = u
+        if u >= cluster and u < cluster + k:
+            h = u - cluster
+            here = node_base[u] + level[u]
+            if flow[h] < high[h] - crumb:
+                through = least + max(here - node_base[sink] - level[sink], 0.0)
+                if through < distance[sink]:
+                    distance[sink] = through
+                    parent[sink] = u
+            if n_kinds > 1:
+                for t in range(n_kinds):
+                    v = t * k + h
+                    if kind_flow[v] > kind_low[v] + crumb:
+                        through = least + max(here - node_base[v] - level[v], 0.0)
+                        if through < distance[v]:
+                            distance[v] = through
+                            parent[v] = u
+        if u == sink:
+            here = node_base[u] + level[u]
+            for h in range(k):
+                if flow[h] > low[h] + crumb:
+                    v = cluster + h
+                    through = least + max(here - node_base[v] - level[v], 0.0)
+                    if through < distance[v]:
+                        distance[v] = through
+                        parent[v] = u
+    return target, n_popped
+
+
+@kernel
+def _lower(level: Any, distance: Any, popped: Any, n_popped: int, far: float, reach: float) -> bool:
+    """Bring the potentials of the nodes on the way down, so that the path costs nothing more.
+
+    Not beyond what the candidates allow: what is missing may be among those left out. False if that is so.
+    """
+    if reach < np.inf:
+        top, bottom, lowest = level[0], np.inf, np.inf
+        for v in range(level.shape[0]):
+            top = max(top, level[v])
+        for j in range(n_popped):
+            v = popped[j]
+            bottom = min(bottom, level[v] + distance[v] - far)
+            lowest = min(lowest, level[v])
+        if top - bottom > 0.5 * reach:
+            step = 0.5 * reach + lowest - top
+            for j in range(n_popped):
+                v = popped[j]
+                if distance[v] < step:
+                    level[v] += distance[v] - step
+            return False
+    for j in range(n_popped):
+        v = popped[j]
+        level[v] += distance[v] - far
+    return True
+
+
+@kernel
+def _move_item(
+    u: int,
+    v: int,
+    costs: Any,
+    base: Any,
+    labels: Any,
+    heap_at: Any,
+    heap_length: Any,
+    heap_room: Any,
+    key: Any,
+    who: Any,
+    margin: Any,
+    first: Any,
+    reach: float,
+    counters: Any,
+) -> bool:
+    """The first candidate goes from node u to v, and is a candidate there; False if no room is left."""
+    k = costs.shape[1]
+    g, h, t = u % k, v % k, u // k
+    i = first[u, h]
+    labels[i] = h
+    for other in range(k):
+        if first[u, other] == i:
+            _drop_gone(u, other, g, labels, heap_at, heap_length, key, who, margin, first)
+    least = np.inf
+    for other in range(k):
+        least = min(least, costs[i, other] - base[t, other])
+    here = costs[i, h] - base[t, h]
+    room = True
+    for other in range(k):
+        value = costs[i, other] - base[t, other]
+        if other != h and value - least <= reach:
+            value -= here
+            if not _offer(v, other, value, i, heap_at, heap_length, heap_room, key, who, counters):
+                room = False
+            elif value < margin[v, other] or (value == margin[v, other] and i < first[v, other]):
+                margin[v, other] = value
+                first[v, other] = i
+    return room
+
+
+@kernel
 def push_paths(
     costs: Any,
     kind: Any,
@@ -304,96 +381,31 @@ def push_paths(
                 counters[SOURCE] = 0
                 return DONE
             counters[SOURCE] = source
-        # ---- shortest path from the source to the nearest node that is short
-        for v in range(n_nodes):
-            distance[v] = np.inf
-            final[v] = 0
-        distance[source] = 0.0
-        parent[source] = -1
-        n_popped = 0
-        target = -1
-        while True:
-            u = -1
-            least = np.inf
-            for v in range(n_nodes):
-                if final[v] == 0 and distance[v] < least:
-                    least = distance[v]
-                    u = v
-            if u < 0:
-                break
-            final[u] = 1
-            popped[n_popped] = u
-            n_popped += 1
-            if excess[u] < -crumb and settled[u] == 0:
-                target = u
-                break
-            if u < n_own:
-                row = u - u % k
-                at_u = least + level[u]
-                for h in range(k):
-                    through = max(at_u + margin[u, h] - level[row + h], least)
-                    if through < distance[row + h]:
-                        distance[row + h] = through
-                        parent[row + h] = u
-                if n_kinds > 1 and kind_flow[u] < kind_high[u] - crumb:
-                    v = n_own + u % k
-                    through = least + max(node_base[u] + level[u] - node_base[v] - level[v], 0.0)
-                    if through < distance[v]:
-                        distance[v] = through
-                        parent[v] = u
-            if u >= cluster and u < cluster + k:
-                h = u - cluster
-                here = node_base[u] + level[u]
-                if flow[h] < high[h] - crumb:
-                    through = least + max(here - node_base[sink] - level[sink], 0.0)
-                    if through < distance[sink]:
-                        distance[sink] = through
-                        parent[sink] = u
-                if n_kinds > 1:
-                    for t in range(n_kinds):
-                        v = t * k + h
-                        if kind_flow[v] > kind_low[v] + crumb:
-                            through = least + max(here - node_base[v] - level[v], 0.0)
-                            if through < distance[v]:
-                                distance[v] = through
-                                parent[v] = u
-            if u == sink:
-                here = node_base[u] + level[u]
-                for h in range(k):
-                    if flow[h] > low[h] + crumb:
-                        v = cluster + h
-                        through = least + max(here - node_base[v] - level[v], 0.0)
-                        if through < distance[v]:
-                            distance[v] = through
-                            parent[v] = u
+        target, n_popped = _find_path(
+            source,
+            k,
+            n_kinds,
+            node_base,
+            margin,
+            level,
+            excess,
+            settled,
+            (flow, low, high),
+            (kind_flow, kind_low, kind_high),
+            crumb,
+            distance,
+            parent,
+            final,
+            popped,
+        )
         if target < 0 and reach == np.inf:
             if unit:
                 return STUCK
             settled[source] = 1
             continue
-        # ---- potentials; not beyond what the candidates allow (what is missing may be among those left out)
         far = distance[target] if target >= 0 else np.inf
-        if reach < np.inf:
-            top, bottom = level[0], np.inf
-            for v in range(n_nodes):
-                top = max(top, level[v])
-            for j in range(n_popped):
-                v = popped[j]
-                bottom = min(bottom, level[v] + distance[v] - far)
-            if top - bottom > 0.5 * reach:
-                lowest = np.inf
-                for j in range(n_popped):
-                    lowest = min(lowest, level[popped[j]])
-                step = 0.5 * reach + lowest - top
-                if step > 0.0:
-                    for j in range(n_popped):
-                        v = popped[j]
-                        if distance[v] < step:
-                            level[v] += distance[v] - step
-                return REBUILD
-        for j in range(n_popped):
-            v = popped[j]
-            level[v] += distance[v] - far
+        if not _lower(level, distance, popped, n_popped, far, reach):
+            return REBUILD
         # ---- would it help? (with loads of 1 always)
         bottleneck = min(excess[source], -excess[target])
         moves = False
@@ -428,29 +440,24 @@ def push_paths(
             u = parent[v]
             amount = bottleneck
             if u < n_own and v < n_own:
-                g, h = u % k, v % k
-                i = first[u, h]
-                amount = 1.0 if unit else mass[i]
-                labels[i] = h
-                for other in range(k):
-                    if first[u, other] == i:
-                        _drop_gone(u, other, g, labels, heap_at, heap_length, key, who, margin, first)
-                t = u // k
-                least = np.inf
-                for other in range(k):
-                    least = min(least, costs[i, other] - base[t, other])
-                here = costs[i, h] - base[t, h]
-                for other in range(k):
-                    value = costs[i, other] - base[t, other]
-                    if other != h and value - least <= reach:
-                        value -= here
-                        if not _offer(
-                            v, other, value, i, heap_at, heap_length, heap_room, key, who, counters
-                        ):
-                            full = True
-                        elif value < margin[v, other] or (value == margin[v, other] and i < first[v, other]):
-                            margin[v, other] = value
-                            first[v, other] = i
+                amount = 1.0 if unit else mass[first[u, v % k]]
+                if not _move_item(
+                    u,
+                    v,
+                    costs,
+                    base,
+                    labels,
+                    heap_at,
+                    heap_length,
+                    heap_room,
+                    key,
+                    who,
+                    margin,
+                    first,
+                    reach,
+                    counters,
+                ):
+                    full = True
             else:
                 if unit and moves:
                     amount = 1.0
@@ -473,17 +480,3 @@ def push_paths(
         if full:
             return REBUILD
     return PAUSED
-
-
-@kernel
-def all_margins(costs: Any, kind: Any, base: Any, start: int, stop: int, labels: Any, margin: Any) -> None:
-    """The least loss by moving any of rows `start` to `stop` from each node to each cluster."""
-    k = costs.shape[1]
-    for i in range(start, stop):
-        t = kind[i] if kind.shape[0] > 0 else 0
-        own = labels[i]
-        here = costs[i, own] - base[t, own]
-        for h in range(k):
-            value = costs[i, h] - base[t, h] - here
-            if h != own and value < margin[t * k + own, h]:
-                margin[t * k + own, h] = value

@@ -16,18 +16,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
-from coterie.assign._flow import (
-    DONE,
-    PATHS,
-    PAUSED,
-    STUCK,
-    TAIL,
+from coterie.assign._flow import DONE, PATHS, PAUSED, STUCK, TAIL, order_candidates, push_paths
+from coterie.assign._margins import (
     all_margins,
     count_candidates,
     fill_candidates,
     measure_gaps,
-    order_candidates,
-    push_paths,
     relabel,
 )
 from coterie.assign._points import NOTHING, Floats, Index, Labels
