@@ -20,6 +20,8 @@ from coterie.exceptions import InfeasibleConstraintsError, UndecidedError, Viola
 
 # No maximum, as a multiple of all there is: a cluster that holds everything is not at its maximum.
 NO_MAXIMUM = 2.0
+# Units x clusters that the integer program of an assignment under bounds may have.
+MAX_CELLS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +92,7 @@ class SizeBounds:
 
     def missed(self, labels: Any) -> float:
         """By how much some labels miss the bounds; 0 if by no more than rounding."""
-        total = sum(one.amount for one in shortfalls(self, labels))
-        return float(total)
+        return float(sum(one.amount for one in shortfalls(self, labels)))
 
     def held(self, labels: Any) -> tuple[Floats, Floats]:
         """Load of each cluster, and of each kind in it, under some labels (-1: nowhere)."""
@@ -272,7 +273,7 @@ def tell_shortfall(missed: tuple[Shortfall, ...], how: str) -> None:
     )
     if how == "raise":
         raise UndecidedError(
-            f"{message} Widen the bounds, raise the budget (up to 20,000 cells, items times clusters, are "
-            "solved exactly), or take the best with on_shortfall='warn'."
+            f"{message} Widen the bounds, raise the budget (up to {MAX_CELLS:,} cells, items times clusters, "
+            "are solved exactly), or take the best with on_shortfall='warn'."
         )
     warn_user(message, ViolatedConstraintsWarning)

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from coterie.assign._bounds import MAX_CELLS
 from coterie.assign._points import Floats, Labels
-from coterie.assign._sized import MAX_CELLS, Sized, SizedSolver
+from coterie.assign._sized import Sized, SizedSolver
 from coterie.constraints import Constraints
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
 
@@ -36,11 +37,6 @@ class Choices:
         self.known, self.triples, self.k, self.make, self.budget = known, triples, k, make, budget
         self.chosen: Any = None
         self.solver: Any = None
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of potentials."""
-        return int(self.solver.n_nodes)
 
     def _with(self, chosen: Any) -> Constraints:
         """All that is known, and the must-links that some choices stand for (-1: not chosen yet)."""

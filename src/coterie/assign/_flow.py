@@ -327,7 +327,6 @@ def _move_item(
 @kernel
 def push_paths(
     costs: Any,
-    kind: Any,
     base: Any,
     node_base: Any,
     labels: Any,

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from coterie.assign._assignment import own_costs, to_units
-from coterie.assign._bounds import SizeBounds, in_units
+from coterie.assign._bounds import MAX_CELLS, SizeBounds, in_units
 from coterie.assign._core import Core
 from coterie.assign._points import NOTHING, DensePoints, Floats, Index, Labels
 from coterie.assign._settle import Loads, Settle
@@ -24,12 +24,10 @@ from coterie.assign._transport import InfeasibleFlowError, Limits, Transport
 from coterie.constraints._violations import said
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
 
-# Units x clusters that an integer program may have.
-MAX_CELLS = 20_000
+# So small an integer program is worth its while even where the search met all bounds.
+_FEW_CELLS = 100
 # Steps of the search in a pass.
 _STEPS = 500
-# ... and so many that it is worth its while even where the search met all bounds.
-_FEW_CELLS = 100
 # Free items that change places with units under statements.
 _MOST_POLISHED = 500
 # Times that statements and prices take turns.
@@ -158,7 +156,7 @@ class SizedSolver:
     ) -> Sized:
         """Labels for these costs; never dearer than those before."""
         if self.plain:
-            flow = self._flow(self.transport, costs, potentials)
+            flow = self.transport.solve(costs, potentials)
             found = Sized(flow.labels, flow.potentials, 0.0, proven=True)
             return self._keep(costs, before, found)
         if self.exact:
@@ -220,19 +218,11 @@ class SizedSolver:
         return found if gain > noise else Sized(before, found.potentials, 0.0, found.proven)
 
     def value(self, costs: Any, labels: Labels) -> float:
+        """What some labels cost, with the statements that they break."""
         value = own_costs(costs, labels)
         if self.core is not None:
             value += pair_energy(self.core, to_units(self.core, labels), self.k_core)
         return value
-
-    def _flow(self, transport: Transport, costs: Any, potentials: Floats | None) -> Any:
-        try:
-            return transport.solve(costs, potentials)
-        except InfeasibleFlowError:
-            raise InfeasibleConstraintsError(
-                "the bounds of clusters and of groups cannot be met together, though each sum could: some "
-                "items of a group find no cluster whose size_max and group_max leave room."
-            ) from None
 
     def prices(self, costs: Any, found: Sized) -> tuple[Floats, Floats | None]:
         """What one more unit of load would cost in each cluster, and of each group in it on top.

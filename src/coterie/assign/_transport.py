@@ -123,7 +123,7 @@ def spread_missed(limits: Limits) -> Floats:
 
 
 class InfeasibleFlowError(Exception):
-    """The bounds cannot be met; callers check them first, so that this speaks of pairs of bounds."""
+    """What others leave of the bounds cannot be met; those of all items are checked as they are read."""
 
 
 @dataclass(eq=False)
@@ -138,14 +138,11 @@ class Flow:
         Of each kind in each cluster, each cluster if there are kinds, and the sink (0).
     imbalance : float
         By how much the loads miss their bounds: 0 if all loads are 1.
-    n_paths : int
-        Shortest paths that were needed.
     """
 
     labels: Labels
     potentials: Floats
     imbalance: float
-    n_paths: int
 
 
 class Transport:
@@ -257,7 +254,7 @@ class _State:
         """Flows that suit the potentials, and what is left over or missing at each node."""
         problem, limits, k = self.problem, self.problem.limits, self.problem.k
         price = self.potentials[-1 - k : -1]
-        node = self.labels[: problem.n].astype(np.int64)
+        node = self.labels.astype(np.int64)
         if len(limits.kind):
             node += limits.kind * np.int64(k)
         held = np.bincount(node, problem.mass if len(problem.mass) else None, problem.n_kinds * k)
@@ -299,7 +296,6 @@ class _State:
                 level = np.zeros(n_nodes)
             status = push_paths(
                 costs,
-                limits.kind,
                 self.base,
                 self.potentials,
                 self.labels,
@@ -375,7 +371,7 @@ class _State:
     def flow(self) -> Flow:
         """The outcome."""
         left = float(np.abs(self.excess).sum()) / 2.0
-        return Flow(self.labels, self.potentials, left, int(self.counters[PATHS]))
+        return Flow(self.labels, self.potentials, left)
 
     def distances(self, costs: Any) -> Floats:
         """Cost of one more unit at each node: the shortest distance from the sink, with all items."""
@@ -397,12 +393,12 @@ class _State:
             edge[one, one] = margin[one]
         crumb, price = problem.crumb, self.potentials
         clusters = np.arange(n_nodes - 1 - k, n_nodes - 1)
-        size = np.bincount(self.labels[: problem.n], problem.mass if len(problem.mass) else None, k)
+        mass = problem.mass if len(problem.mass) else None
+        size = np.bincount(self.labels, mass, k)
         edge[clusters, -1] = np.where(size < limits.high - crumb, price[clusters], np.inf)
         edge[-1, clusters] = np.where(size > limits.low + crumb, -price[clusters], np.inf)
         if n_kinds > 1:
-            inside = problem.mass if len(problem.mass) else None
-            held = np.bincount(limits.kind * np.int64(k) + self.labels[: problem.n], inside, n_own)
+            held = np.bincount(limits.kind * np.int64(k) + self.labels, mass, n_own)
             own, cluster = np.arange(n_own), np.tile(clusters, n_kinds)
             up = price[own] - price[cluster]
             edge[own, cluster] = np.where(held < limits.kind_high.ravel() - crumb, up, np.inf)

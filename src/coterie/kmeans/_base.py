@@ -267,8 +267,8 @@ class PrototypeClusterer(
 
 
 def warn_of_empty_clusters(labels: Labels, n_clusters: int) -> None:
-    """Warn, in scikit-learn's words, if some clusters hold nothing."""
-    found = int(np.count_nonzero(np.bincount(labels, minlength=n_clusters)))
+    """Warn, in scikit-learn's words, if some clusters hold nothing; -1 is no cluster."""
+    found = int(np.count_nonzero(np.bincount(labels[labels >= 0], minlength=n_clusters)))
     if found < n_clusters:
         warn_user(
             f"Number of distinct clusters ({found}) found smaller than n_clusters ({n_clusters}). Possibly "

@@ -21,7 +21,7 @@ from coterie.assign._sizes import size_constrained_assignment
 from coterie.assign._soft_pairs import SoftSolver
 from coterie.base import anything, constrained_fit, instance, one_of, real, whole
 from coterie.constraints import Constraints, EitherOr, Violations
-from coterie.kmeans._base import SHARED_RULES, PrototypeClusterer, warn_of_empty_clusters
+from coterie.kmeans._base import SHARED_RULES, PrototypeClusterer
 from coterie.kmeans._copkmeans import HardCore
 from coterie.kmeans._loop import Outcome, PrototypeLoop
 from coterie.kmeans._pckmeans import SoftCore
@@ -261,18 +261,20 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         """
         self._bounds: SizeBounds | None = None
         self._far: float | None = None
-        self._triples: EitherOr | None = None
 
         def loop(X: Any, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
             return self._sized_loop(X, known, distortion, rng, size_weight, groups, either_or)
 
         try:
-            return self._run(X, constraints, sample_weight, loop)
-        except BaseException:
-            self._triples = None  # nothing to recount
-            raise
+            self._run(X, constraints, sample_weight, loop)
         finally:
             del self._bounds, self._far
+        if either_or is not None and len(either_or.violations(self.labels_)):
+            raise RuntimeError(
+                f"{type(self).__name__} broke either-or triples that it promises to obey; please report it. "
+                f"{either_or.violations(self.labels_)[:3].tolist()}"
+            )
+        return self
 
     def _sized_loop(
         self,
@@ -304,7 +306,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
             group_max=self.group_max,
             spare=spare,
         )
-        either_or = self._triples = _read_either_or(either_or, n)
+        either_or = _read_either_or(either_or, n)
         soft = self.weight != float("inf")
         if self.weight == 0:
             known = known.only_hard()
@@ -330,7 +332,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
 
         linear = not isinstance(distortion, Manhattan)
         if not bounds.bind and spare is None and not either_or and linear and self.assignment == "local":
-            return PrototypeLoop(distortion, self._core_solver(known, k, rng), k, share)
+            return PrototypeLoop(distortion, self._solver(known, distortion, rng), k, share)
         assign: Any
         if not either_or:
             assign = solver(known)
@@ -362,18 +364,15 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         given = (self.size_min, self.size_max, self.group_min, self.group_max, self.outlier_cost)
         super()._require_feasible(known, n_clusters, nonempty=all(bound is None for bound in given))
 
-    def _core_solver(self, known: Constraints, k: int, rng: RandomState) -> Any:
+    def _solver(self, known: Constraints, distortion: Any, rng: RandomState) -> Any:
         """Without bounds this is `COPKMeans`, or `PCKMeans` with its price."""
         if not known:
             return None
         if self.weight != float("inf"):
-            return SoftCore(known, self.weight, k, rng)
+            return SoftCore(known, self.weight, self.n_clusters, rng)
         core = build_core(known, "all")
-        pairs = HardSolver(known, core, k, budget=self.budget, rng=rng, nonempty=True)
+        pairs = HardSolver(known, core, self.n_clusters, budget=self.budget, rng=rng, nonempty=True)
         return HardCore(pairs, "local", "degeneracy", literal=False)
-
-    def _solver(self, known: Constraints, distortion: Any, rng: RandomState) -> Any:
-        return self._core_solver(known, self.n_clusters, rng)
 
     def _outlier_cost(self, known: Constraints, distortion: Any, rng: RandomState) -> float | None:
         if self.outlier_cost != "auto":
@@ -390,14 +389,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         self.outlier_cost_ = self._far
         if self._far is not None:
             best.labels = np.where(best.labels == k, -1, best.labels).astype(np.int32)
-        self.labels_ = best.labels
-        self.cluster_centers_ = best.centres.astype(X.dtype)
-        self.inertia_ = best.inertia
-        self.objective_ = best.objective
-        self.history_ = np.array(best.history)
-        self.n_iter_ = best.n_iter
-        self.converged_ = best.converged
-        self._n_features_out = k
+        super()._keep(best, X)
         self._missed: Any = ()
         bounds = self._bounds
         assert bounds is not None
@@ -414,16 +406,9 @@ class SizeConstrainedKMeans(PrototypeClusterer):
             self.__dict__.pop(name, None)
         if bounds.groups is not None:
             self.group_prices_, self.groups_ = by_group, bounds.groups.names
-        warn_of_empty_clusters(best.labels[best.labels >= 0], k)
 
     def _recount(self, known: Constraints) -> Violations:
         missed = self.__dict__.pop("_missed", ())
-        triples = self.__dict__.pop("_triples", None)
-        if triples is not None and len(triples.violations(self.labels_)):
-            raise RuntimeError(
-                f"{type(self).__name__} broke either-or triples that it promises to obey; please report it. "
-                f"{triples.violations(self.labels_)[:3].tolist()}"
-            )
         if missed:
             tell_shortfall(missed, "warn")
         return replace(super()._recount(known), shortfalls=missed)
@@ -506,8 +491,7 @@ def _read_either_or(either_or: Any, n: int) -> EitherOr:
     if not isinstance(either_or, EitherOr):
         raise ValueError(
             "either_or must be a coterie.constraints.EitherOr, which knows its items when data are split; "
-            "got "
-            f"{type(either_or).__name__}."
+            f"got {type(either_or).__name__}."
         )
     if either_or.n_items != n:
         raise ValueError(f"either_or speaks of {either_or.n_items} items, but X has {n} rows.")

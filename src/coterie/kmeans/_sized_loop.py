@@ -164,6 +164,7 @@ class SizedLoop(PrototypeLoop):
         if touched or self.found.potentials.any() or self.bounds.groups is not None:
             if not self.filled:
                 self.priced.fill_costs(centres, self.costs[:, : self.k])
+            self.found.labels = self.labels  # an empty cluster may have been refilled since
             found, of_groups = self.sized.prices(self.costs, self.found)
             prices = found[: self.k]
             if (size <= self.bounds.low).all():  # pinned: only differences mean something
