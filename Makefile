@@ -32,7 +32,7 @@ test: $(READY)
 	COTERIE_TEST_BUDGET=$(TEST_BUDGET) $(BIN)/python -m pytest -n 2 --durations=10
 
 test-slow: $(READY)
-	$(BIN)/python -m pytest -n 2 --durations=10 -m slow
+	COTERIE_TEST_SEED=$${COTERIE_TEST_SEED:-new} $(BIN)/python -m pytest -n 2 --durations=10 -m slow
 
 lint: $(READY)
 	$(BIN)/ruff check .
