@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from coterie.comparison import compare
     from coterie.constraints import Constraints
     from coterie.exceptions import InfeasibleConstraintsError
     from coterie.kmeans import (
@@ -35,8 +36,22 @@ _HOMES = {
     "SeededKMeans": "coterie.kmeans",
     "SizeConstrainedKMeans": "coterie.kmeans",
     "SizeConstrainedKMedians": "coterie.kmeans",
+    "compare": "coterie.comparison",
 }
-_MODULES = ("assign", "base", "constraints", "datasets", "exceptions", "kmeans", "metrics", "testing")
+_MODULES = (
+    "assign",
+    "base",
+    "comparison",
+    "constraints",
+    "datasets",
+    "exceptions",
+    "kmeans",
+    "methods",
+    "metrics",
+    "report",
+    "tables",
+    "testing",
+)
 
 __all__ = [
     "COPKMeans",
@@ -49,6 +64,7 @@ __all__ = [
     "SizeConstrainedKMeans",
     "SizeConstrainedKMedians",
     "__version__",
+    "compare",
 ]
 
 

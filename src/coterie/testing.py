@@ -49,7 +49,7 @@ from coterie.exceptions import (
 __all__ = ["check_constrained_clusterer", "constrained_checks", "constrained_clusterers"]
 
 Check = Callable[[Any], None]
-_FITTED = ("labels_", "violations_", "n_iter_", "objective_", "history_", "converged_")
+_FITTED = ("labels_", "constraints_", "violations_", "n_iter_", "objective_", "history_", "converged_")
 
 
 def constrained_clusterers() -> Iterator[type]:

@@ -14,7 +14,7 @@ A class lists its parameters' rules and the kinds of constraint it takes, and de
             return self
 
 The decorator checks the parameters first, runs callbacks, and afterwards counts all constraints against
-`labels_` into `violations_`, so that no class can forget to report.
+`labels_` into `violations_`, so that no class can forget to report; `constraints_` keeps what was known.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def constrained_fit(method: Fit) -> Fit:
             with_progress(self, X, y, **kwargs)
             if "_known" not in self.__dict__:
                 raise RuntimeError(f"fit of {type(self).__name__} must call self._begin_fit(X, constraints).")
+            self.constraints_ = self._known
             self.violations_ = self._recount(self._known)
         finally:
             self.__dict__.pop("_fitting", None)
@@ -98,6 +99,7 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"constraints": True}
 
     labels_: Any
+    constraints_: Constraints
     violations_: Violations
     _known: Constraints
 
@@ -135,6 +137,27 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         if answer.certificate is not None:
             told = f"{answer.certificate} {answer.certificate.what_to_drop()}"
             raise InfeasibleConstraintsError(told, answer.certificate)
+
+    def report(self, X: Any, path: Any, **words: Any) -> Any:
+        """Write what came out as a page (HTML, one file) with pictures beside it.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            The rows of the fit.
+        path : path
+            The file to write; it ends in .html.
+        **words
+            `ids`, `features`, `title` and others: see `coterie.report.write_report`.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from coterie.report import write_report
+
+        return write_report(path, self, X, **words)
 
     def _recount(self, known: Constraints) -> Violations:
         """What `labels_` break."""

@@ -34,8 +34,21 @@ def read_file(path: Any, ids: Ids | None, n_items: int | None) -> Parts:
             return from_columns(columns, ids, n_items, place="line", row_numbers=lines, text=True)
         columns = _read_parquet(path)
         return from_columns(columns, ids, n_items, place="row", row_numbers=_rows(columns), text=False)
+    except UnicodeDecodeError:
+        raise _not_utf8(path) from None
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from None
+
+
+def _not_utf8(path: Path) -> ValueError:
+    """The error for a file in another encoding, with the line."""
+    content = path.read_bytes()
+    try:
+        content.decode("utf-8-sig")
+        line = 1
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+    return ValueError(f"{path.name}: line {line} is not UTF-8 text; save the file as UTF-8.")
 
 
 def _rows(columns: dict[str, list[Any]]) -> range:
@@ -68,6 +81,8 @@ def _read_csv(path: Path) -> tuple[dict[str, list[Any]], list[int]]:
 def _read_json(path: Path, ids: Ids | None, n_items: int | None) -> Parts:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise _not_utf8(path) from None
     except json.JSONDecodeError as error:
         raise ValueError(f"{path.name}: not JSON: {error}.") from None
     columns = content.get("table") if isinstance(content, dict) else None

@@ -1,0 +1,111 @@
+"""The registry knows every method, says the truth about each, and chooses by its written rule."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from coterie import Constraints
+from coterie.methods import AUTO_RULE, METHODS, Task, choose, find_method, suitable_methods
+from coterie.testing import constrained_clusterers
+
+every_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+
+
+def test_every_public_clusterer_is_listed_once():
+    assert sorted(method.name for method in METHODS) == sorted(
+        kind.__name__ for kind in constrained_clusterers()
+    )
+
+
+@every_method
+def test_what_is_said_of_a_method_is_true(method):
+    kind = method.estimator
+    assert method.kinds == kind.constraint_kinds
+    rules = kind.parameter_rules
+    assert ("sizes" in method.bounds) == ("size_min" in rules)
+    assert ("groups" in method.bounds) == ("group_min" in rules)
+    assert (None in method.metrics.values()) == ("metric" not in rules)
+    assert (method.max_items is not None) == kind.works_on_pairs
+    assert set(method.plain) <= set(rules)
+    default = kind()
+    assert {"all": "hold", "hard": "priced", "none": "start"}[default.obeys] == method.statements
+
+
+@every_method
+def test_every_method_can_be_built_and_fitted(method):
+    X = np.abs(np.random.default_rng(0).normal(size=(30, 3)))
+    for metric in method.metrics:
+        model = method.build(2, metric=metric, random_state=0).fit(X)
+        assert set(model.labels_) == {0, 1}
+    with pytest.raises(ValueError, match="has no distance 'manhattan'"):
+        method.build(2, metric="manhattan")
+
+
+def test_names_are_found_as_people_write_them():
+    for name in ("COPKMeans", "copkmeans", "cop-kmeans", "COP_KMeans"):
+        assert find_method(name).name == "COPKMeans"
+    with pytest.raises(ValueError, match="Did you mean PCKMeans"):
+        find_method("PCKMean")
+    with pytest.raises(ValueError, match="There are: COPKMeans"):
+        find_method("zzzzzz")
+
+
+# ---- the rule ------------------------------------------------------------------------------------------
+
+PAIRS = Constraints([(0, 1)], [(1, 2)], n_items=6)
+RING = Constraints(cannot_link=[(0, 1), (1, 2), (0, 2)], n_items=6)
+LABELS = Constraints.from_labels([0, 0, 1, -1, -1, -1])
+
+
+def frame(**columns):
+    pairs = {"i": [0, 1], "j": [1, 2], "kind": ["must-link", "cannot-link"]}
+    return Constraints.from_frame(pl.DataFrame({**pairs, **columns}), n_items=6)
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "reason"),
+    [
+        (Task(6, 2), "COPKMeans", "plain k-means"),
+        (Task(6, 2, Constraints(n_items=6)), "COPKMeans", "plain k-means"),
+        (Task(6, 2, PAIRS), "COPKMeans", "all statements can be met"),
+        (Task(6, 2, PAIRS | LABELS), "COPKMeans", "all statements can be met"),
+        (Task(6, 2, LABELS), "ConstrainedSeedKMeans", "labels of some items are known"),
+        (Task(6, 2, RING), "PCKMeans", "cannot all be met"),
+        (Task(6, 3, RING), "COPKMeans", "all statements can be met"),
+        (Task(6, 2, frame(confidence=[0.9, 0.8])), "PCKMeans", "confidences are stated"),
+        (Task(6, 2, frame(weight=[1.0, 2.0])), "PCKMeans", "strengths differ"),
+        (Task(6, 2, frame(hard=[True, False])), "PCKMeans", "some pairs are marked hard"),
+        (Task(6, 2, frame(hard=[True, True])), "COPKMeans", "all statements can be met"),
+        (Task(6, 2, PAIRS, frozenset({"sizes"})), "SizeConstrainedKMeans", "bounds on sizes"),
+        (Task(6, 2, None, frozenset({"sizes", "loads"})), "SizeConstrainedKMeans", "loads and sizes"),
+        (Task(6, 2, PAIRS, metric="cosine"), "COPKMeans", "all statements can be met"),
+        (Task(200_000, 2), "COPKMeans", "one start"),
+    ],
+)
+def test_the_rule(task, name, reason):
+    choice = choose(task)
+    assert choice.method.name == name
+    assert reason in choice.reason
+    assert name in AUTO_RULE
+    assert choice.method.refuses(task) is None
+    assert choice.parameters == ({"n_init": 1} if task.n_items > 100_000 else {})
+
+
+def test_what_is_too_hard_to_decide_is_weighed():
+    rng = np.random.default_rng(0)
+    pairs = rng.integers(300, size=(2400, 2))
+    pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]]), axis=0)
+    known = Constraints(cannot_link=pairs, n_items=300)
+    assert known.check(6, budget=1).status == "undecided"
+    assert "found out in time" in choose(Task(300, 6, known), budget=1).reason
+
+
+def test_suitable_methods_leave_out_what_cannot_do_it():
+    names = {method.name for method in suitable_methods(Task(6, 2, PAIRS))}
+    assert names == {"COPKMeans", "PCKMeans", "SizeConstrainedKMedians", "KMedoids"}
+    names = {method.name for method in suitable_methods(Task(30_000, 2, LABELS, metric="cosine"))}
+    assert "KMedoids" not in names
+    assert "SizeConstrainedKMedians" not in names
+    assert "SeededKMeans" in names
+    names = {method.name for method in suitable_methods(Task(6, 2, None, frozenset({"groups"})))}
+    assert names == {"SizeConstrainedKMeans", "SizeConstrainedKMedians"}
