@@ -1,0 +1,73 @@
+"""The one error of this package, and the small words that its messages are made of."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable
+
+_LONGEST = 40
+_NAMED = 5
+
+
+class TableError(ValueError):
+    """A file or a column that cannot be used; the message is one line for the user."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.splitlines()))
+
+
+def quoted(value: object) -> str:
+    """A value as a message shows it: in quotes, on one line, not too long."""
+    text = value if isinstance(value, str) else str(value)
+    return repr(text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "...")
+
+
+def shown(name: str) -> str:
+    """A name as a list of names shows it: bare where that cannot be misread."""
+    return (
+        name if name.isprintable() and len(name) <= _LONGEST and name.strip() == name != "" else quoted(name)
+    )
+
+
+def listed(names: Iterable[str], most: int = _NAMED) -> str:
+    """The first few of many, and how many more there are."""
+    rest = list(names)
+    more = f" and {len(rest) - most:,} more" if len(rest) > most else ""
+    return ", ".join(rest[:most]) + more
+
+
+def brief(error: BaseException) -> str:
+    """The first line of a foreign message."""
+    told = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return told if len(told) <= 160 else told[:157] + "..."
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun: "1 row", "2,000 rows"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def in_row(row: int) -> str:
+    """A place, and how it is counted."""
+    return f"row {row:,} (rows are counted from 0)"
+
+
+def no_value(name: str, row: int) -> str:
+    """What is wrong with a gap, and what to do."""
+    return (
+        f"column {quoted(name)} has no value in {in_row(row)}. Pass --impute to fill missing values, or "
+        "--drop the column."
+    )
+
+
+def nearest(name: str, names: Collection[str]) -> str:
+    """A question whether a name like it was meant; nothing if there is none."""
+    by_fold = {known.casefold(): known for known in names}
+    near = difflib.get_close_matches(name.casefold(), by_fold, n=1, cutoff=0.6)
+    return f" Did you mean {quoted(by_fold[near[0]])}?" if near else ""
+
+
+def no_column(name: str, names: Collection[str]) -> TableError:
+    """The error for a column that is not there."""
+    there = listed((quoted(known) for known in names), 8) or "none"
+    return TableError(f"there is no column {quoted(name)}.{nearest(name, names)} The columns are {there}.")

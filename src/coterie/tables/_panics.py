@@ -1,0 +1,40 @@
+"""Keeping the stack of a crashed polars thread off the user's screen."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+
+import polars as pl
+
+
+@contextlib.contextmanager
+def quiet_panics() -> Iterator[None]:
+    """Hold back what is written to stderr, and drop it if polars panics: its threads print before they raise.
+
+    A damaged Parquet file does that. Whatever else was written comes out at the end.
+    """
+    try:
+        sys.stderr.flush()
+        kept = os.dup(2)
+    except (OSError, AttributeError, ValueError):  # there is no stderr
+        yield
+        return
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        panicked = False
+        try:
+            yield
+        except pl.exceptions.PanicException:
+            panicked = True
+            raise
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            if not panicked:
+                held.seek(0)
+                with contextlib.suppress(OSError):
+                    os.write(2, held.read())

@@ -1,0 +1,136 @@
+"""Writing the user's own columns with new ones beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from coterie.tables._csv import open_text_table, read_cells
+from coterie.tables._errors import TableError, brief, quoted
+from coterie.tables._lines import Lines
+from coterie.tables._panics import quiet_panics
+from coterie.tables._read import TEXT_ENDINGS, ending
+from coterie.tables._table import Table
+from coterie.tables._values import named
+
+_WRITTEN = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson")
+
+
+def free_name(table: Table, wanted: str) -> str:
+    """A name for a new column that no column of the table has.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    wanted : str
+        The name that is best.
+
+    Returns
+    -------
+    str
+        It, or with `_2`, `_3`, ... behind it.
+    """
+    taken = {"row"} if table.frame is None else set(table.names)
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    return name
+
+
+def write_table(table: Table, path: str | os.PathLike[str], added: Mapping[str, Any]) -> None:
+    """Write the table with new columns behind its own, as CSV, TSV, Parquet or JSON lines, by the ending.
+
+    Cells of a CSV or TSV file come out as they stand in that file. Of a matrix only the row numbers are
+    written, as column `row`.
+
+    Parameters
+    ----------
+    table : Table
+        What was read.
+    path : path
+        The file to write.
+    added : mapping of str to array
+        The new columns; `free_name` gives names that are free.
+    """
+    path = Path(path)
+    kind = ending(path)
+    if kind not in _WRITTEN:
+        raise TableError(
+            f"{path.name}: unknown ending {quoted(kind)}; tables are written as {', '.join(_WRITTEN)}."
+        )
+    new = [_series(name, values) for name, values in added.items()]
+    for series in new:
+        if len(series) != table.n_rows or free_name(table, series.name) != series.name:
+            raise ValueError(
+                f"column {series.name!r} must be new, with {table.n_rows} values; got {len(series)}."
+            )
+    try:
+        with quiet_panics():
+            if kind in (".csv", ".tsv"):
+                _write_text(table, path, new, kind)
+            elif kind == ".parquet":
+                _own_columns(table).hstack(new).write_parquet(path)
+            else:
+                _plain(_own_columns(table), nested=False).hstack(new).write_ndjson(path)
+    except OSError as error:
+        raise TableError(f"{path.name}: cannot be written ({error.strerror or brief(error)}).") from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise TableError(f"{path.name}: a column cannot be written as {kind[1:]} ({brief(error)}).") from None
+
+
+def _series(name: str, values: Any) -> pl.Series:
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        return pl.Series(name, np.ascontiguousarray(values))
+    return pl.Series(name, list(values), strict=False)
+
+
+def _own_columns(table: Table) -> pl.DataFrame:
+    if table.frame is not None:
+        return table.frame
+    return pl.DataFrame({"row": np.arange(table.n_rows)})
+
+
+def _write_text(table: Table, path: Path, new: list[pl.Series], kind: str) -> None:
+    cells, separator = _cells_as_read(table)
+    if cells is None:
+        cells = _plain(_own_columns(table), nested=True)
+    if kind == ".tsv":
+        separator = "\t"
+    elif separator == "\t":
+        separator = ","
+    cells.hstack(new).write_csv(path, separator=separator)
+
+
+def _cells_as_read(table: Table) -> tuple[pl.DataFrame | None, str]:
+    """The cells of a CSV or TSV file as they stand there, and the separator; None if it has changed since."""
+    if table.stamp is None or table.frame is None or not table.names:
+        return None, ","
+    try:
+        state = table.path.stat()
+        if (state.st_size, state.st_mtime_ns) != table.stamp:
+            return None, ","
+        opened = open_text_table(Lines.of(table.path), TEXT_ENDINGS[ending(table.path)])
+        cells, _ = read_cells(opened)
+    except (TableError, OSError):  # gone or changed meanwhile: the values are still known
+        return None, ","
+    return (cells.select(named(table.names)) if cells.height == table.n_rows else None), opened.separator
+
+
+def _plain(frame: pl.DataFrame, *, nested: bool) -> pl.DataFrame:
+    """Columns that a text file cannot hold, written as text."""
+    columns = []
+    for series in frame.get_columns():
+        if series.dtype == pl.Binary:
+            series = series.bin.encode("base64")
+        elif nested and series.dtype.is_nested():
+            cells = [None if cell is None else json.dumps(cell, default=str) for cell in series.to_list()]
+            series = pl.Series(series.name, cells, pl.String)
+        columns.append(series)
+    return pl.DataFrame(columns)
