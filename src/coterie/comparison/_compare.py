@@ -1,0 +1,352 @@
+"""Several methods on one's own data: hold statements out, predict them, score.
+
+A good method is one whose clusters are right about what it was not told. Each method is fitted on most of the
+statements and asked about the rest, in folds, several times over; the truth is not needed. Cost: the fits,
+`n_folds * n_repeats + 1` of each method.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
+
+from coterie.comparison._decide import agreements, balanced, choose_best
+from coterie.comparison._entrants import Entrant, find_entrants
+from coterie.comparison._questions import Fold, Questions, find_questions
+from coterie.constraints import Constraints, as_constraints
+from coterie.constraints._frames import build_frame
+from coterie.constraints._inputs import whole_number
+from coterie.constraints._sample import as_generator
+from coterie.constraints._statements import FloatArray, IntArray
+from coterie.exceptions import (
+    DeadEndError,
+    InfeasibleConstraintsError,
+    UndecidedError,
+    ViolatedConstraintsWarning,
+)
+from coterie.methods import Task
+
+Progress = Callable[[int, int, str], None]
+
+# Repeats even out how the folds fell. With many pairs that hardly matters: about so many answers are enough.
+_ENOUGH_ANSWERS = 300
+_MOST_REPEATS = 10
+_NO_NUMBER = float("nan")
+
+
+def compare(
+    X: Any,
+    constraints: Any,
+    n_clusters: int,
+    *,
+    methods: Any = None,
+    metric: str = "sqeuclidean",
+    parameters: Mapping[str, Any] | None = None,
+    n_folds: int = 5,
+    n_repeats: int | None = None,
+    sample_weight: Any = None,
+    size_weight: Any = None,
+    groups: Any = None,
+    random_state: Any = None,
+    progress: Progress | None = None,
+    library: str | None = None,
+) -> Any:
+    """Compare methods by how well they predict statements that they were not told.
+
+    The pairs are dealt into folds. Each method is fitted on the pairs of all folds but one, and its clusters
+    are asked about the others: are must-linked items together, are cannot-linked ones apart? Pairs that
+    follow from the ones kept are not asked. Groups (labels, distinct, across) stay in the kept part. Where
+    labels are all there is, labels are hidden instead. One fit with everything shows that there will be a
+    result in the end.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        The items.
+    constraints : Constraints or array of partial labels (-1: unknown)
+        What is known. At least two pairs, or labels, for each fold.
+    n_clusters : int
+        Number of clusters.
+    methods : list, optional
+        Names of methods, estimators, or pairs of a name and an estimator. An estimator keeps its own
+        settings, also its number of clusters; `metric` and `parameters` are for the methods given by name. By
+        default all methods that can deal with what is given (`coterie.methods.suitable_methods`).
+    metric : {"sqeuclidean", "cosine"}
+        The distance.
+    parameters : mapping, optional
+        Parameters for every method that has them, such as ``{"size_min": 20}``. A method that has no bounds
+        cannot take part where bounds are given.
+    n_folds : int, default 5
+        Into how many parts the pairs are dealt.
+    n_repeats : int, optional
+        How often they are dealt anew. By default so often that about 300 pairs are asked, at most 10 times.
+    sample_weight, size_weight, groups : arrays of shape (n_samples,), optional
+        As in `fit`: importance of the items, what they count in bounds, groups with bounds of their own.
+    random_state : int, Generator, RandomState or None
+        Decides folds and fits; the same seed gives the same frame, but for the seconds.
+    progress : callable, optional
+        Called as ``progress(done, total, words)`` before every fit and at the end.
+    library : {"pandas", "polars", "pyarrow"}, optional
+        Which library's frame; by default the first one that is installed.
+
+    Returns
+    -------
+    frame
+        One row a method, best score first, then those without one:
+
+        - ``method``: its name. "plain" is clustering without any statement (within the bounds, if there are
+          some): what the statements have to improve on.
+        - ``score``, ``error``: mean of `must_met` and `cannot_met`, and its standard error.
+        - ``behind``, ``behind_error``: how much less the score is than that of the chosen method. The error
+          of a difference is often smaller than those of both scores: both answer the same questions.
+        - ``must_met``, ``cannot_met``: shares of the held-out must-links and cannot-links that came out as
+          stated, and ``n_must``, ``n_cannot``: how many of them were asked. Where labels are hidden: how
+          many of its own class a hidden item is with, how many of other classes it is apart from, on
+          average over ``n_must`` and ``n_cannot`` items.
+        - ``agreement``: adjusted Rand index with the clusters of the other methods, on average; those that
+          are equal count once, those equal to its own do not count.
+        - ``kept_broken``: share of the kept statements that the method broke.
+        - ``seconds``: time of a fit, on average.
+        - ``smallest``, ``largest``: size of the smallest and of the largest cluster in any fit.
+        - ``status``: "ok", or why there is no score.
+        - ``chosen``: true in one row.
+
+    See Also
+    --------
+    coterie.comparison.best : name of the chosen method.
+    coterie.comparison.in_words : the outcome in sentences.
+
+    Notes
+    -----
+    A hundred pairs seldom decide between good methods. Chosen is, of the methods that are not clearly worse
+    than the best (by more than one standard error of the difference), the one whose clusters agree most with
+    those of the others; of equal ones the first in `methods`. "plain" is chosen only if all others are
+    clearly worse and no pair is marked hard: then the statements mislead more than they help. Each pair
+    counts once, whatever its weight; pairs of weight 0 are not asked.
+
+    A fit may fail, for instance since the statements cannot all be met. Then `status` says why, and the
+    method is not chosen. If all fail, a reason is raised.
+
+    Examples
+    --------
+    >>> from coterie import compare
+    >>> from coterie.comparison import best
+    >>> from coterie.datasets import make_constrained_blobs
+    >>> blobs = make_constrained_blobs(60, n_pairs=30, random_state=0)
+    >>> frame = compare(blobs.data, blobs.constraints, 3, methods=["COPKMeans", "PCKMeans"], random_state=0)
+    >>> len(frame), best(frame) in ("COPKMeans", "PCKMeans")
+    (3, True)
+    """
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+    known = as_constraints(constraints, X.shape[0])
+    k = whole_number(n_clusters, "n_clusters", 1)
+    if k > X.shape[0]:
+        raise ValueError(f"n_clusters={k}, but X has {X.shape[0]} rows.")
+    n_folds = whole_number(n_folds, "n_folds", 2)
+    questions = find_questions(known)
+    n_held = questions.n_owners
+    if n_held < 2 * n_folds:
+        raise ValueError(
+            f"there are {n_held} {questions.what} to hold out, but n_folds={n_folds} needs at least "
+            f"{2 * n_folds}, two for each fold. State more of them, or take fewer folds."
+        )
+    if n_repeats is None:
+        n_repeats = min(_MOST_REPEATS, math.ceil(_ENOUGH_ANSWERS / n_held))
+    else:
+        n_repeats = whole_number(n_repeats, "n_repeats", 1)
+    parameters = {} if parameters is None else dict(parameters)
+    given = {"sample_weight": sample_weight, "size_weight": size_weight, "groups": groups}
+    fit_with = {name: value for name, value in given.items() if value is not None}
+    task = Task(X.shape[0], k, known, _bounds(parameters, size_weight, groups), metric)
+    entrants = find_entrants(methods, task, parameters, fit_with)
+    folds = list(_all_folds(known, questions, n_folds, n_repeats, random_state))
+    if not any(len(fold.asked) for fold, _ in folds):
+        raise ValueError(
+            f"none of the {n_held} {questions.what} can be held out: each follows from the others, or has "
+            "weight 0. State some that say more."
+        )
+    tallies = [_Tally(entrant, len(questions.must)) for entrant in entrants]
+    _run(X, tallies, folds, progress or _silent)
+    return build_frame(_columns(tallies, questions, folds, known), library)
+
+
+def _bounds(parameters: Mapping[str, Any], size_weight: Any, groups: Any) -> frozenset[str]:
+    """Which bounds are given, in the words of `Task`."""
+    told = {name for name, value in parameters.items() if value is not None}
+    found = {
+        "sizes": bool(told & {"size_min", "size_max"}),
+        "loads": size_weight is not None,
+        "groups": groups is not None or bool(told & {"group_min", "group_max"}),
+    }
+    return frozenset(kind for kind, there in found.items() if there)
+
+
+def _all_folds(
+    known: Constraints, questions: Questions, n_folds: int, n_repeats: int, random_state: Any
+) -> Iterator[tuple[Fold, int]]:
+    """The folds of all repeats, each with the seed of its fits.
+
+    First everything is kept and nothing asked: a method that cannot do that is of no use afterwards.
+    """
+    rng = as_generator(random_state)
+    nothing = np.empty(0, dtype=np.int64)
+    yield Fold(known, nothing, lambda labels: np.empty(0)), int(rng.integers(2**31))
+    for _ in range(n_repeats):
+        of_folds, *of_fits = rng.integers(2**31, size=1 + n_folds).tolist()
+        yield from zip(questions.folds(n_folds, of_folds), of_fits, strict=True)
+
+
+# ---- the fits -----------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Tally:
+    """What an entrant did so far."""
+
+    entrant: Entrant
+    n_questions: int
+    right: FloatArray = field(init=False)
+    seconds: float = 0.0
+    n_fits: int = 0
+    n_broken: int = 0
+    n_kept: int = 0
+    smallest: int | None = None
+    largest: int | None = None
+    agreement: list[float] = field(default_factory=list)
+    failure: str | None = None
+    error: Exception | None = None
+
+    def __post_init__(self) -> None:
+        self.right = np.zeros(self.n_questions)
+        self.failure = self.entrant.refusal
+
+    def fit(self, X: Any, fold: Fold, seed: int) -> Any:
+        """Fit and count; the labels, or None where it failed."""
+        started = time.perf_counter()
+        try:
+            labels = np.asarray(self.entrant.labels(X, fold.kept, seed))
+        except (ValueError, DeadEndError, UndecidedError) as error:
+            # what our methods say of their input; any other error is a fault, and is not hidden
+            self.failure, self.error = str(error).strip().split("\n")[0], error
+            return None
+        self.seconds += time.perf_counter() - started
+        self.n_fits += 1
+        self.right[fold.asked] += fold.answers(labels)
+        broken = fold.kept.violations(labels)
+        self.n_broken += broken.n_broken
+        self.n_kept += broken.n_stated
+        sizes = np.unique(labels[labels >= 0], return_counts=True)[1].tolist() or [0]
+        self.smallest = min([*sizes, *([] if self.smallest is None else [self.smallest])])
+        self.largest = max([*sizes, *([] if self.largest is None else [self.largest])])
+        return labels
+
+    def mean_agreement(self) -> float:
+        """Over the folds in which some method came out differently; 1 if there is none."""
+        heard = [one for one in self.agreement if not math.isnan(one)]
+        return float(np.mean(heard)) if heard else 1.0
+
+
+def _run(X: Any, tallies: list[_Tally], folds: list[tuple[Fold, int]], progress: Progress) -> None:
+    total, done = len(folds) * len(tallies), 0
+    for fold, seed in folds:
+        found: list[tuple[_Tally, Any]] = []
+        for tally in tallies:
+            progress(done, total, tally.entrant.name)
+            done += 1
+            if tally.failure is not None:
+                continue
+            with warnings.catch_warnings():
+                # the frame says what was broken, and how small the clusters are
+                warnings.simplefilter("ignore", ViolatedConstraintsWarning)
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                labels = tally.fit(X, fold, seed)
+            if labels is not None:
+                found.append((tally, labels))
+        for (tally, _), agreement in zip(found, agreements([labels for _, labels in found]), strict=True):
+            tally.agreement.append(agreement)
+    progress(total, total, "")
+
+
+def _silent(done: int, total: int, words: str) -> None:
+    pass
+
+
+# ---- the frame ----------------------------------------------------------------------------------------
+
+
+def _columns(
+    tallies: list[_Tally], questions: Questions, folds: list[tuple[Fold, int]], known: Constraints
+) -> dict[str, list[Any]]:
+    good = [tally for tally in tallies if tally.failure is None]
+    if not any(tally.entrant.told for tally in good):
+        _raise_first([tally for tally in tallies if tally.entrant.told])
+    n_asked: IntArray = np.bincount(
+        np.concatenate([fold.asked for fold, _ in folds]), minlength=len(questions.must)
+    )
+    asked = n_asked > 0
+    must, owner = questions.must[asked], questions.owner[asked]
+    answers = [tally.right[asked] / n_asked[asked] for tally in good]
+    scores = [balanced(one, must, owner) for one in answers]
+    order = sorted(range(len(good)), key=lambda number: -round(scores[number].value, 9))
+    # pairs marked hard hold, so that plain clustering is out of the question
+    hard = known.must_table.hard.any() or known.cannot_table.hard.any()
+    may_win = [number for number, tally in enumerate(good) if tally.entrant.told or not hard]
+    plain = next((place for place, number in enumerate(may_win) if not good[number].entrant.told), None)
+    agreement = [tally.mean_agreement() for tally in good]
+    chosen = may_win[
+        choose_best(
+            [answers[number] for number in may_win],
+            [agreement[number] for number in may_win],
+            plain,
+            must,
+            owner,
+        )
+    ]
+    rows = []
+    for number in order:
+        tally, score, own = good[number], scores[number], answers[number]
+        behind = balanced(answers[chosen] - own, must, owner)
+        rows.append(
+            {
+                "method": tally.entrant.name,
+                "score": score.value,
+                "error": score.error,
+                "behind": behind.value,
+                "behind_error": behind.error,
+                "must_met": float(own[must].mean()) if must.any() else _NO_NUMBER,
+                "cannot_met": float(own[~must].mean()) if not must.all() else _NO_NUMBER,
+                "n_must": int(must.sum()),
+                "n_cannot": int((~must).sum()),
+                "agreement": agreement[number],
+                "kept_broken": tally.n_broken / max(tally.n_kept, 1),
+                "seconds": tally.seconds / tally.n_fits,
+                "smallest": tally.smallest,
+                "largest": tally.largest,
+                "status": "ok",
+                "chosen": number == chosen,
+            }
+        )
+    empty = {name: _NO_NUMBER if isinstance(cell, float) else None for name, cell in rows[0].items()}
+    for tally in tallies:
+        if tally.failure is not None:
+            known_of_it = {"method": tally.entrant.name, "status": tally.failure, "chosen": False}
+            rows.append({**empty, **known_of_it})
+    return {name: [row[name] for row in rows] for name in empty}
+
+
+def _raise_first(failed: list[_Tally]) -> None:
+    """Nothing could be fitted: say why, with the proof where statements cannot be met."""
+    for tally in failed:
+        if isinstance(tally.error, InfeasibleConstraintsError):
+            told = f"none of the methods could be fitted. {tally.entrant.name}: {tally.error}"
+            raise InfeasibleConstraintsError(told, tally.error.certificate) from tally.error
+    told = f"none of the methods could be fitted. {failed[0].entrant.name}: {failed[0].failure}"
+    raise ValueError(told) from failed[0].error

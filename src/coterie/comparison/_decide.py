@@ -1,0 +1,102 @@
+"""Scores of what was predicted, and the rule by which a method is chosen.
+
+The score is the share of held-out must-links that came out together and the share of held-out cannot-links
+that came out apart, each counted half, so that neither "all together" nor "all apart" looks good. Errors are
+those of a sample of pairs (or of labelled items); two methods answer the same questions, so their difference
+has an error of its own, most often a smaller one than either score. A hundred pairs rarely tell good methods
+apart: among those that are not clearly worse than the best, the clusters on which the methods agree most are
+the safest. Cost O(n) for each two clusterings that differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import adjusted_rand_score
+
+from coterie.constraints._statements import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Score:
+    """A balanced share and its standard error; NaN where a kind has a single question."""
+
+    value: float
+    error: float
+
+
+def balanced(answers: FloatArray, must: BoolArray, owner: IntArray) -> Score:
+    """Mean over must-links and mean over cannot-links, averaged; a kind that is not there is left out.
+
+    The error adds up the squared influence of each owner, so that the two questions about one item are not
+    taken for two independent ones.
+    """
+    kinds = [kind for kind in (must, ~must) if kind.any()]
+    value = float(np.mean([answers[kind].mean() for kind in kinds]))
+    influence = np.zeros(len(answers))
+    for kind in kinds:
+        n = int(kind.sum())
+        if n == 1:
+            return Score(value, float("nan"))
+        influence[kind] = (answers[kind] - answers[kind].mean()) / (len(kinds) * np.sqrt(n * (n - 1.0)))
+    by_owner = np.bincount(np.unique(owner, return_inverse=True)[1], influence)
+    return Score(value, float(np.sqrt((by_owner**2).sum())))
+
+
+def clearly_better(first: FloatArray, second: FloatArray, must: BoolArray, owner: IntArray) -> bool:
+    """Whether `first` is better by more than one standard error of the difference; not if that is unknown.
+
+    One pair more makes a difference of exactly one error, so rounding must not decide.
+    """
+    difference = balanced(first - second, must, owner)
+    return bool(difference.value > difference.error * (1 + 1e-9) + 1e-12)
+
+
+def agreements(labellings: Sequence[NDArray[Any]]) -> list[float]:
+    """Mean adjusted Rand index of each clustering with those of the others that differ from it.
+
+    Equal ones are heard once, so that two methods that are the same here do not outvote a third. NaN where
+    nobody differs.
+    """
+    numbers = [_numbered(labels) for labels in labellings]
+    heard = {labels.tobytes(): labels for labels in numbers}
+    means: dict[bytes, float] = {}
+    for own in heard:
+        others = [adjusted_rand_score(heard[own], heard[other]) for other in heard if other != own]
+        means[own] = float(np.mean(others)) if others else float("nan")
+    return [means[labels.tobytes()] for labels in numbers]
+
+
+def _numbered(labels: NDArray[Any]) -> IntArray:
+    """The same clusters, numbered by first appearance."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse]
+
+
+def choose_best(
+    answers: Sequence[FloatArray],
+    agreement: Sequence[float],
+    plain: int | None,
+    must: BoolArray,
+    owner: IntArray,
+) -> int:
+    """Which is chosen: of those not clearly worse than the best score, the one that agrees most with others.
+
+    Plain clustering (number `plain`) is chosen only if all others are clearly worse: in doubt the statements
+    are used. Of equal ones the first.
+    """
+
+    def best_of(values: Sequence[float], numbers: Sequence[int]) -> int:
+        # rounded, so that the order of a sum does not decide
+        return max(numbers, key=lambda number: (round(values[number], 9), -number))
+
+    numbers = range(len(answers))
+    top = best_of([balanced(one, must, owner).value for one in answers], numbers)
+    close = [one for one in numbers if not clearly_better(answers[top], answers[one], must, owner)]
+    return best_of(agreement, [one for one in close if one != plain] or close)

@@ -1,0 +1,166 @@
+"""Who takes part in a comparison: methods by name, estimators of the user, and plain clustering."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sklearn.base import clone
+
+from coterie.methods import METHODS, Method, Task, find_method, suitable_methods
+
+PLAIN = "plain"
+_OWN_ARGUMENTS = ("n_clusters", "metric", "random_state")
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """One method of a comparison.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the outcome.
+    make : callable
+        ``make(seed)`` is a fresh estimator.
+    told : bool
+        Whether it is told the statements; only plain clustering is not.
+    fit_with : mapping
+        More arguments of its fit.
+    refusal : str or None
+        Why it cannot take part.
+    """
+
+    name: str
+    make: Callable[[int], Any]
+    told: bool = True
+    fit_with: Mapping[str, Any] = field(default_factory=dict)
+    refusal: str | None = None
+
+    def labels(self, X: Any, kept: Any, seed: int) -> Any:
+        """Fit on what is kept, and return the labels."""
+        known = {"constraints": kept} if self.told else {}
+        return self.make(seed).fit_predict(X, **known, **self.fit_with)
+
+
+def find_entrants(
+    methods: Any, task: Task, parameters: Mapping[str, Any], fit_with: Mapping[str, Any]
+) -> list[Entrant]:
+    """The entrants in the order given, plain clustering last."""
+    listed = (
+        list(suitable_methods(task)) if methods is None else [_read(entry) for entry in _as_list(methods)]
+    )
+    if not listed:
+        raise ValueError(
+            "no method takes all that is given here (statements, bounds, distance) together."
+            if methods is None
+            else "methods is empty: name at least one, or leave it out to compare all that are suitable."
+        )
+    _check_parameters(parameters, [one for one in listed if isinstance(one, Method)])
+    entrants = [
+        _by_name(one, task, parameters, fit_with)
+        if isinstance(one, Method)
+        else _by_instance(*one, fit_with=fit_with)
+        for one in listed
+    ]
+    names = [entrant.name for entrant in entrants]
+    for name in names:
+        if name == PLAIN:
+            raise ValueError(
+                f"{PLAIN!r} is the name of clustering without statements; call your method otherwise."
+            )
+        if names.count(name) > 1:
+            raise ValueError(
+                f"two methods are called {name!r}; tell them apart: methods=[('light', PCKMeans(...)), ...]."
+            )
+    return [*entrants, _plain(task, parameters, fit_with)]
+
+
+def _as_list(methods: Any) -> list[Any]:
+    if isinstance(methods, str) or hasattr(methods, "fit"):
+        return [methods]
+    if not isinstance(methods, Iterable):
+        raise TypeError(f"methods is a list of names or estimators; got {methods!r}.")
+    return list(methods)
+
+
+def _read(entry: Any) -> Method | tuple[str, Any]:
+    """A method of the registry, or a name and an estimator."""
+    if isinstance(entry, Method):
+        return entry
+    if isinstance(entry, str):
+        return find_method(entry)
+    name, estimator = entry if _is_pair(entry) else (type(entry).__name__, entry)
+    if isinstance(estimator, type) or not hasattr(estimator, "fit_predict"):
+        raise TypeError(
+            f"methods holds names, estimators, or pairs of a name and an estimator; got {entry!r}."
+        )
+    return name, estimator
+
+
+def _is_pair(entry: Any) -> bool:
+    return isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str)
+
+
+def _check_parameters(parameters: Mapping[str, Any], methods: list[Method]) -> None:
+    known = {name for method in methods for name in _parameters_of(method)}
+    for name in parameters:
+        if name in _OWN_ARGUMENTS:
+            raise ValueError(f"{name!r} is an argument of compare itself, not one of parameters.")
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"none of the methods compared has a parameter {name!r}.{hint}")
+
+
+def _parameters_of(method: Method) -> set[str]:
+    return set(inspect.signature(method.estimator).parameters) - set(_OWN_ARGUMENTS)
+
+
+def _by_name(
+    method: Method, task: Task, parameters: Mapping[str, Any], fit_with: Mapping[str, Any]
+) -> Entrant:
+    own = {name: value for name, value in parameters.items() if name in _parameters_of(method)}
+
+    def make(seed: int) -> Any:
+        return method.build(task.n_clusters, metric=task.metric, random_state=seed, **own)
+
+    refusal = method.refuses(task) or _missing_arguments(method.estimator.fit, fit_with)
+    return Entrant(method.name, make, fit_with=fit_with, refusal=refusal)
+
+
+def _by_instance(name: str, estimator: Any, *, fit_with: Mapping[str, Any]) -> Entrant:
+    def make(seed: int) -> Any:
+        """Make a copy; seeds that the user left open are set, so that the outcome can be repeated."""
+        fresh = clone(estimator)
+        given = fresh.get_params(deep=True)
+        own = {key for key in given if key.split("__")[-1] == "random_state" and given[key] is None}
+        return fresh.set_params(**dict.fromkeys(own, seed))
+
+    return Entrant(
+        name,
+        make,
+        fit_with=fit_with,
+        refusal=_missing_arguments(estimator.fit, {"constraints": 0, **fit_with}),
+    )
+
+
+def _missing_arguments(fit: Any, wanted: Mapping[str, Any]) -> str | None:
+    taken = inspect.signature(fit).parameters
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values()):
+        return None
+    missing = [name for name in wanted if name not in taken]
+    return f"takes no {', '.join(missing)}" if missing else None
+
+
+def _plain(task: Task, parameters: Mapping[str, Any], fit_with: Mapping[str, Any]) -> Entrant:
+    """The first method of the registry that keeps the bounds, without any statement."""
+    free = Task(task.n_items, task.n_clusters, None, task.bounds, task.metric)
+    method = next((one for one in METHODS if one.refuses(free) is None), None)
+    if method is None:
+        return Entrant(PLAIN, lambda seed: None, told=False, refusal="no method keeps these bounds")
+    found = _by_name(method, free, parameters, fit_with)
+    return Entrant(PLAIN, found.make, told=False, fit_with=fit_with, refusal=found.refusal)

@@ -1,0 +1,192 @@
+"""What is held out: pairs, or labels where nothing else is known, turned into questions with one answer each.
+
+A question is a held-out pair ("are these two together?"), or a hidden label: how many of its class is the
+item with, and how many of the other classes is it apart from? A fold keeps some statements and asks the other
+questions; over all folds of a repeat each is asked at most once, and never where what is kept gives the
+answer away. Cost linear in what was stated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.constraints import Constraints, Group
+from coterie.constraints._sample import as_generator
+from coterie.constraints._statements import BoolArray, FloatArray, IntArray, find_rows
+
+Labels = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What is kept, the numbers of the questions asked, and how a labelling answers them (1: as stated)."""
+
+    kept: Constraints
+    asked: IntArray
+    answers: Callable[[Labels], FloatArray]
+
+
+@dataclass(frozen=True)
+class Questions:
+    """All questions of a comparison.
+
+    Attributes
+    ----------
+    must : array of bool
+        Whether the statement behind a question puts items together.
+    owner : array of int
+        Questions of one owner stand and fall together: a pair, or an item whose label is hidden.
+    what : str
+        What is held out, in the plural.
+    folds : callable
+        ``folds(n_folds, seed)`` yields the folds of one repeat.
+    """
+
+    must: BoolArray
+    owner: IntArray
+    what: str
+    folds: Callable[[int, Any], Iterator[Fold]]
+
+    @property
+    def n_owners(self) -> int:
+        """How many pairs or labels there are to hold out."""
+        return len(np.unique(self.owner))
+
+
+def find_questions(known: Constraints) -> Questions:
+    """Questions about the pairs; about the labels if labels are all there is to hold out."""
+    if known.n_pairs:
+        return _about_pairs(known)
+    labels = [group for group in known.groups if group.kind == "label" and group.active]
+    if labels:
+        return _about_labels(known, labels)
+    stated = f"; {' and '.join(sorted(known.kinds))} statements are never held out" if known.kinds else ""
+    raise ValueError(
+        f"compare holds out pairs or labels and has the methods predict them, but none are given{stated}. "
+        "Give some must-links and cannot-links, or labels."
+    )
+
+
+# ---- pairs --------------------------------------------------------------------------------------------
+
+
+def _about_pairs(known: Constraints) -> Questions:
+    must, cannot = known.must_table, known.cannot_table
+    n = known.n_pairs
+
+    def folds(n_folds: int, seed: Any) -> Iterator[Fold]:
+        for kept, held in known.split(n_folds, random_state=seed):
+            tables = held.must_table, held.cannot_table
+            together, apart = (table.ij[table.active] for table in tables)
+            rows = [find_rows(must, together), find_rows(cannot, apart) + must.n]
+            yield Fold(kept, np.concatenate(rows), _PairAnswers(together, apart))
+
+    return Questions(np.arange(n) < must.n, np.arange(n), "pairs", folds)
+
+
+@dataclass(frozen=True)
+class _PairAnswers:
+    """1 where a pair came out as stated, else 0; an item in no cluster (-1) is apart from all others."""
+
+    together: IntArray
+    apart: IntArray
+
+    def __call__(self, labels: Labels) -> FloatArray:
+        return np.concatenate([_joined(labels, self.together), ~_joined(labels, self.apart)]).astype(float)
+
+
+def _joined(labels: Labels, pairs: IntArray) -> BoolArray:
+    first, second = labels[pairs[:, 0]], labels[pairs[:, 1]]
+    joined: BoolArray = (first == second) & (first >= 0)
+    return joined
+
+
+# ---- labels -------------------------------------------------------------------------------------------
+
+
+def _about_labels(known: Constraints, labels: list[Group]) -> Questions:
+    """Two questions a label: is the item with its class, is it apart from the others?
+
+    An item is hidden from all label statements at once, so that no other one gives it away.
+    """
+    entries = [len(group.items) for group in labels]
+    item = np.concatenate([group.items for group in labels])
+    n = len(item)
+    first = np.concatenate([[0], np.cumsum(entries)])
+
+    def folds(n_folds: int, seed: Any) -> Iterator[Fold]:
+        fold = _fold_of_items(known.n_items, labels, n_folds, as_generator(seed))
+        everything = np.arange(known.n_items)
+        for number in range(n_folds):
+            hidden = fold == number
+            groups = [
+                group if group.kind != "label" else group.take(~hidden, everything) for group in known.groups
+            ]
+            kept = type(known)._from_parts(
+                known.n_items,
+                known.must_table,
+                known.cannot_table,
+                [group for group in groups if group is not None],
+                known._ids,
+            )
+            asked = [_LabelAnswers(group, np.flatnonzero(hidden[group.items])) for group in labels]
+            places = [
+                np.concatenate([start + one.alike, n + start + one.others])
+                for start, one in zip(first[:-1].tolist(), asked, strict=True)
+            ]
+            yield Fold(kept, np.concatenate(places), _Joint(asked))
+
+    return Questions(np.arange(2 * n) < n, np.concatenate([item, item]), "labels", folds)
+
+
+def _fold_of_items(
+    n_items: int, labels: list[Group], n_folds: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The fold of each labelled item, -1 for the others; the items of a class are dealt out evenly."""
+    fold = np.full(n_items, -1, dtype=np.int64)
+    dealt = int(rng.integers(n_folds))
+    for group in labels:
+        shuffled = rng.permutation(len(group.items))
+        by_class = shuffled[np.argsort(group.codes[shuffled], kind="stable")]
+        new = by_class[fold[group.items[by_class]] < 0]
+        fold[group.items[new]] = (dealt + np.arange(len(new))) % n_folds
+        dealt += len(new)
+    return fold
+
+
+class _LabelAnswers:
+    """Shares of the other labelled items that a hidden one is rightly with, and rightly apart from."""
+
+    def __init__(self, group: Group, hidden: IntArray) -> None:
+        self.group = group
+        counts = group.counts()[group.codes[hidden]]
+        self.alike: IntArray = hidden[counts > 1]  # an item alone in its class has nobody to be with
+        self.others: IntArray = hidden[counts < len(group.items)]
+
+    def __call__(self, labels: Labels) -> FloatArray:
+        group = self.group
+        cluster, at = np.unique(labels[group.items], return_inverse=True)
+        table = np.zeros((group.n_codes, len(cluster)))
+        np.add.at(table, (group.codes, at), 1.0)
+        table[:, cluster < 0] = 0.0
+        inside = (cluster >= 0)[at]
+        of_class, of_cluster = group.counts(), table.sum(axis=0)
+        own = table[group.codes, at]
+        mates = (own - inside)[self.alike] / (of_class[group.codes[self.alike]] - 1)
+        strangers = (of_cluster[at] - own)[self.others] / (
+            len(group.items) - of_class[group.codes[self.others]]
+        )
+        return np.concatenate([mates, 1.0 - strangers])
+
+
+@dataclass(frozen=True)
+class _Joint:
+    parts: list[_LabelAnswers]
+
+    def __call__(self, labels: Labels) -> FloatArray:
+        return np.concatenate([part(labels) for part in self.parts])
