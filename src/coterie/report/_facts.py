@@ -1,0 +1,250 @@
+"""Everything that the page says, in numbers and words, before it becomes a page."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from coterie.constraints import Constraints, as_constraints
+from coterie.methods import METHODS, Method
+from coterie.report._clusters import Card, largest_clusters, make_cards
+from coterie.report._features import find_traits, read_columns
+from coterie.report._lines import Lines, choose_lines
+from coterie.report._map import Map, draw_map
+from coterie.report._outcomes import Outcomes, count_clusters, price_of
+from coterie.report._plain import Comparison, compare_with, plain_labels
+from coterie.report._rows import Floats, Ints, Rows, distance_function, nearness
+from coterie.report._sizes import Sizes, has_bounds, read_sizes
+from coterie.report._spread import measure_of, spread_within
+from coterie.report._statements import Statements, list_statements
+from coterie.report._words import many, number, value_of
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The objective after each half-step of the best start."""
+
+    values: Floats
+    n_iter: int | None
+    converged: bool | None
+
+
+@dataclass(frozen=True)
+class Made:
+    """How the page came about."""
+
+    method: str
+    what: str | None
+    source: str | None
+    parameters: tuple[tuple[str, str], ...]
+    versions: tuple[tuple[str, str], ...]
+    command: str | None
+    notes: tuple[str, ...]
+    date: str
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the page says; see the modules that make the parts."""
+
+    title: str
+    verdict: str
+    all_well: bool
+    n_items: int
+    n_clusters: int
+    labels: Ints
+    counts: Ints
+    n_stated: int
+    n_broken: int
+    names: Names
+    map: Map
+    lines: Lines
+    cards: tuple[Card, ...]
+    sizes: Sizes
+    trace: Trace | None
+    statements: Statements
+    comparison: Comparison | None
+    made: Made
+
+
+class Names:
+    """What the user calls an item: the id, else the row number."""
+
+    def __init__(self, ids: Any, n: int) -> None:
+        self._ids = None
+        if ids is not None:
+            values = np.asarray(ids)
+            if values.shape != (n,):
+                raise ValueError(f"ids must be {n} names, one per row of X; got shape {values.shape}.")
+            self._ids = values
+
+    def __call__(self, item: int) -> str:
+        return str(item) if self._ids is None else str(self._ids[item])
+
+
+def gather(
+    model: Any,
+    X: Any,
+    *,
+    constraints: Any = None,
+    ids: Any = None,
+    features: Any = None,
+    coordinates: Any = None,
+    coordinate_names: Sequence[str] | None = None,
+    plain: Any = "auto",
+    sample_weight: Any = None,
+    size_weight: Any = None,
+    groups: Any = None,
+    title: str | None = None,
+    command: str | None = None,
+    notes: Sequence[str] = (),
+    seconds: float | None = None,
+    seed: int = 0,
+) -> Facts:
+    """Work out what the page says; parameters as in `write_report`."""
+    rows = Rows(X)
+    labels = np.asarray(model.labels_).astype(np.int64)
+    if len(labels) != rows.n:
+        raise ValueError(
+            f"X has {rows.n} rows, but the model was fitted on {len(labels)}; pass the rows of the fit."
+        )
+    known = as_constraints(_stated(model, constraints), rows.n)
+    names = Names(known.ids if ids is None else ids, rows.n)
+    k = count_clusters(model, labels)
+    counts = np.bincount(labels[labels >= 0], minlength=k)
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+
+    distances = distance_function(model, rows, labels, k)
+    near = nearness(distances, rows, labels, k)
+    without = _plain(plain, model, X, known, weight)
+    outcomes = Outcomes(model, known, labels, distances, without, weight, names)
+    sizes = read_sizes(model, labels, counts, size_weight, groups)
+    lines = choose_lines(outcomes, seed)
+    precomputed = getattr(model, "metric", None) == "precomputed"
+    cards_of = largest_clusters(counts)
+    traits = {} if precomputed else find_traits(rows, labels, cards_of, read_columns(features, rows, model))
+    binding = np.array([row.price or 0.0 for row in sizes.rows]) if sizes.bounded else None
+    violations = outcomes.violations
+    comparison = None
+    if without is not None:
+
+        def spread(some: Ints, k: int) -> float | None:
+            return spread_within(model, rows, some, weight, k)
+
+        comparison = compare_with(without, labels, known, k, spread, measure_of(model))
+    return Facts(
+        title=title or f"{type(model).__name__}: {many(k, 'cluster')}",
+        verdict=_verdict(rows.n, k, sizes, outcomes),
+        all_well=not violations.n_broken and not sizes.missed,
+        n_items=rows.n,
+        n_clusters=k,
+        labels=labels,
+        counts=counts,
+        n_stated=violations.n_stated,
+        n_broken=violations.n_broken,
+        names=names,
+        map=draw_map(
+            rows,
+            coordinates=coordinates,
+            coordinate_names=coordinate_names,
+            precomputed=precomputed,
+            wanted=lines.items,
+            named=known.constrained_items,
+            seed=seed,
+        ),
+        lines=lines,
+        cards=make_cards(labels, counts, cards_of, traits, near, outcomes, binding),
+        sizes=sizes,
+        trace=_trace(model),
+        statements=list_statements(outcomes),
+        comparison=comparison,
+        made=_made(model, command, notes, seconds),
+    )
+
+
+def _stated(model: Any, constraints: Any) -> Any:
+    return getattr(model, "constraints_", None) if constraints is None else constraints
+
+
+def _plain(plain: Any, model: Any, X: Any, known: Constraints, weight: Floats | None) -> Ints | None:
+    """The labels to compare with; None if nothing was known, so that they would be the same."""
+    if plain is None or not (known or has_bounds(model)):
+        return None
+    if isinstance(plain, str):
+        if plain != "auto":
+            raise ValueError(f'plain must be "auto", labels or None; got {plain!r}.')
+        return plain_labels(model, X, sample_weight=weight)
+    labels = np.asarray(plain)
+    if labels.shape != (known.n_items,) or labels.dtype.kind not in "iu":
+        raise ValueError(f"plain must be {known.n_items} labels, whole numbers; got shape {labels.shape}.")
+    return labels.astype(np.int64)
+
+
+def _verdict(n: int, k: int, sizes: Sizes, outcomes: Outcomes) -> str:
+    """One or two sentences that say how it went."""
+    known, violations, missed = outcomes.known, outcomes.violations, sizes.missed
+    told = [f"{many(n, 'item')} in {many(k, 'cluster')}."]
+    if sizes.n_outliers:
+        told[0] = f"{told[0][:-1]}, {sizes.n_outliers:,} left out."
+    noun = "stated pair" if known.groups else "statement"
+    stated, broken = violations.n_stated, violations.n_broken
+    if not stated:
+        told.append("Nothing was stated." if not sizes.bounded else "")
+    elif not broken:
+        told.append(f"The {noun} holds." if stated == 1 else f"All {many(stated, noun)} hold.")
+    else:
+        lost = "was outvoted" if broken == 1 else "were outvoted"
+        told.append(f"{stated - broken:,} of {many(stated, noun)} hold; {broken:,} {lost}.")
+    if sizes.bounded:
+        are = "bound on sizes is missed" if len(missed) == 1 else "bounds on sizes are missed"
+        told.append(f"{len(missed):,} {are}." if missed else "All bounds on sizes hold.")
+    return " ".join(part for part in told if part)
+
+
+def _trace(model: Any) -> Trace | None:
+    values = np.asarray(getattr(model, "history_", ()), dtype=np.float64).ravel()
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return None
+    n_iter, converged = getattr(model, "n_iter_", None), getattr(model, "converged_", None)
+    return Trace(
+        values, None if n_iter is None else int(n_iter), None if converged is None else bool(converged)
+    )
+
+
+def _what(method: Method, model: Any) -> str:
+    """What a method does with statements; some can also price them."""
+    if method.statements == "hold" and getattr(model, "obeys", "all") != "all":
+        price = number(price_of(model).statement)
+        return f"{method.what}; here, with a weight, a broken statement has a price of {price}"
+    return method.what
+
+
+def _made(model: Any, command: str | None, notes: Sequence[str], seconds: float | None) -> Made:
+    import sklearn
+
+    import coterie
+
+    name = type(model).__name__
+    method = next((one for one in METHODS if one.name == name), None)
+    versions = {"coterie": coterie.__version__, "scikit-learn": sklearn.__version__, "NumPy": np.__version__}
+    versions["Python"] = platform.python_version()
+    versions["system"] = f"{platform.system()} {platform.machine()}".strip() or sys.platform
+    return Made(
+        method=name,
+        what=None if method is None else _what(method, model),
+        source=None if method is None else method.source,
+        parameters=tuple((key, value_of(value)) for key, value in model.get_params(deep=False).items()),
+        versions=tuple(versions.items()),
+        command=command,
+        notes=tuple(notes),
+        date=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %z"),
+        seconds=seconds,
+    )

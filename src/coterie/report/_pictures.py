@@ -1,0 +1,132 @@
+"""Pictures for slides, on a light background: map.png, sizes.png, objective.png. Needs matplotlib."""
+
+from __future__ import annotations
+
+import textwrap
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coterie.report._charts import CROWD, point_size
+from coterie.report._facts import Facts
+from coterie.report._html import cut
+from coterie.report._style import LIGHT, LIGHT_THEME, MARKERS
+from coterie.report._words import whole
+
+_MISSING = 'No pictures were drawn: matplotlib is not installed (pip install "coterie[plot]").'
+_SIZE = 10.0, 6.0
+_DOTS_PER_INCH = 150
+_MARKER = {"dot": "o", "square": "s", "cross": "P"}
+# Names in the legend of the map, and bars of the sizes; of more, the largest.
+_MOST_NAMED = 20
+_MOST_BARS = 40
+
+
+def draw_pictures(facts: Facts, folder: Path) -> str | None:
+    """Write the pictures; or say why not."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return _MISSING
+    drawn = {"map.png": _draw_map, "sizes.png": _draw_sizes, "objective.png": _draw_trace}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a letter that the font lacks is drawn as a box
+        for name, draw in drawn.items():
+            if name == "objective.png" and facts.trace is None:
+                continue
+            figure = Figure(figsize=_SIZE, dpi=_DOTS_PER_INCH, facecolor="white")
+            axes = figure.add_subplot()
+            for side in ("top", "right"):
+                axes.spines[side].set_visible(False)
+            draw(facts, axes)
+            figure.savefig(folder / name, bbox_inches="tight", pad_inches=0.25)
+    return None
+
+
+def _title(axes: Any, text: str) -> None:
+    axes.set_title(textwrap.fill(cut(text, 300), 92), loc="left", fontsize=13, parse_math=False)
+
+
+def _colour(cluster: int) -> str:
+    return LIGHT_THEME["out"] if cluster < 0 else LIGHT[cluster % len(LIGHT)]
+
+
+def _draw_map(facts: Facts, axes: Any) -> None:
+    shown, labels = facts.map, facts.labels[facts.map.items]
+    place = shown.xy * [1.0, shown.ratio]
+    area = (1.1 * point_size(len(labels))) ** 2
+    largest = set(np.argsort(-facts.counts, kind="stable")[:_MOST_NAMED].tolist())
+    for cluster in np.unique(labels).tolist():
+        mine = labels == cluster
+        marker = MARKERS[max(cluster, 0) // len(LIGHT) % len(MARKERS)]
+        name = "left out" if cluster < 0 else f"cluster {cluster} ({int(facts.counts[cluster]):,})"
+        named = cluster < 0 or cluster in largest
+        axes.scatter(
+            *place[mine].T,
+            s=area,
+            c=_colour(cluster),
+            marker=_MARKER[marker],
+            linewidths=0,
+            alpha=0.8,
+            label=name if named else None,
+        )
+    position = {item: at for at, item in enumerate(shown.items.tolist())}
+    styles = {"must-link": "-", "cannot-link": (0, (4, 3))}
+    seen: set[tuple[str, bool]] = set()
+    crowded = len(facts.lines.lines) > CROWD
+    for line in facts.lines.lines:
+        if line.i not in position or line.j not in position:
+            continue
+        ends = place[[position[line.i], position[line.j]]]
+        key = line.kind, line.broken
+        axes.plot(
+            *ends.T,
+            linestyle=styles[line.kind],
+            color=LIGHT_THEME["broken"] if line.broken else LIGHT_THEME["ink"],
+            linewidth=(1.4 if crowded else 2.2) if line.broken else 0.9,
+            alpha=1.0 if line.broken else (0.22 if crowded else 0.5),
+            label=None if key in seen else line.kind + (", broken" if line.broken else ""),
+        )
+        seen.add(key)
+    axes.set(xticks=[], yticks=[], aspect="equal")
+    axes.set_xlabel(cut(shown.axes[0], 80), parse_math=False)
+    axes.set_ylabel(cut(shown.axes[1], 60), parse_math=False)
+    _title(axes, facts.verdict)
+    if len(facts.counts) > _MOST_NAMED:
+        axes.plot([], [], " ", label=f"and {len(facts.counts) - _MOST_NAMED:,} smaller clusters")
+    legend = axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
+    for handle in legend.legend_handles:
+        if hasattr(handle, "set_sizes"):
+            handle.set_sizes([40.0])
+
+
+def _draw_sizes(facts: Facts, axes: Any) -> None:
+    rows = sorted(facts.sizes.rows, key=lambda row: -row.size)[:_MOST_BARS]
+    rows = sorted(rows, key=lambda row: -row.cluster)
+    names = [f"cluster {row.cluster}" for row in rows]
+    bars = axes.barh(
+        names, [row.size for row in rows], color=[_colour(row.cluster) for row in rows], height=0.7
+    )
+    axes.bar_label(bars, [whole(row.size) for row in rows], padding=4, fontsize=9)
+    for at, row in enumerate(rows):
+        for bound in (row.low, row.high):
+            if bound is not None:
+                axes.plot([bound, bound], [at - 0.42, at + 0.42], color=LIGHT_THEME["ink"], linewidth=2)
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(left=False)
+    axes.set_xlabel("load" if facts.sizes.unit == "load" else "items")
+    more = len(facts.sizes.rows) - len(rows)
+    told = f"Sizes of the {len(rows)} largest clusters" if more else "Sizes of the clusters"
+    _title(axes, f"{told}, and their bounds" if facts.sizes.bounded else told)
+
+
+def _draw_trace(facts: Facts, axes: Any) -> None:
+    assert facts.trace is not None
+    values = facts.trace.values
+    marker = "o" if len(values) <= 40 else None
+    axes.plot(np.arange(len(values)) / 2, values, color=LIGHT[0], linewidth=2, marker=marker, markersize=4)
+    axes.set_xlabel("iteration")
+    axes.set_ylabel("objective")
+    _title(axes, "The objective after each half-step")

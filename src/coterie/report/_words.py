@@ -1,0 +1,92 @@
+"""Numbers and names as the page writes them; nothing here ever prints "nan"."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+# an en dash
+NOTHING = "\u2013"
+# the sign stays on the line of its number
+_PERCENT = "\u00a0%"
+_MINUS = str.maketrans("-", "\u2212")
+
+
+def whole(value: float) -> str:
+    """A count: 12,345; a load that is no whole number with two decimals."""
+    if not math.isfinite(value):
+        return NOTHING
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
+
+
+def number(value: float | None) -> str:
+    """A number to three significant digits, without an exponent where that is readable."""
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    size = abs(value)
+    if size == 0:
+        return "0"
+    if size >= 1e9 or size < 1e-4:
+        text = f"{value:.3g}"
+    elif size >= 1000:
+        text = f"{value:,.0f}"
+    else:
+        text = f"{float(f'{value:.3g}'):g}"
+    return text.translate(_MINUS)
+
+
+def beside(value: float, spread: float) -> str:
+    """A number as precise as makes sense beside its spread: a third of that can still be seen."""
+    if not (math.isfinite(value) and math.isfinite(spread)) or spread <= 0:
+        return number(value)
+    if spread < 1e-6 or max(abs(value), spread) >= 1e9:
+        return f"{value:.4g}".translate(_MINUS)
+    text = f"{value:,.{max(0, -math.floor(math.log10(spread / 3)))}f}"
+    text = text[1:] if text.startswith("-") and not text.strip("-0.,") else text
+    return text.translate(_MINUS)
+
+
+def signed(value: float) -> str:
+    """A difference with its sign."""
+    if not math.isfinite(value):
+        return NOTHING
+    return f"{value:+.1f}".translate(_MINUS)
+
+
+def percent(share: float) -> str:
+    """A share as a percentage; small ones are not rounded to nothing, nor large ones to all."""
+    if not math.isfinite(share):
+        return NOTHING
+    if 0 < share < 0.005:
+        return f"< 1{_PERCENT}"
+    if 0.995 < share < 1:
+        return f"> 99{_PERCENT}"
+    return f"{100 * share:.0f}{_PERCENT}"
+
+
+def many(count: int, one: str, several: str | None = None) -> str:
+    """A count with its noun: "1 item", "2,000 items"."""
+    return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
+def listed(names: list[str], most: int) -> str:
+    """The first few of some names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def seconds(value: float) -> str:
+    """How long something took."""
+    if value < 60:
+        return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
+    return f"{int(value // 60)} min {value % 60:.0f} s"
+
+
+def value_of(parameter: Any) -> str:
+    """A parameter as a person reads it; long arrays are cut."""
+    if isinstance(parameter, float) and math.isinf(parameter):
+        return "infinite"
+    text = parameter if isinstance(parameter, str) else repr(parameter)
+    if hasattr(parameter, "shape"):
+        text = f"array of shape {tuple(parameter.shape)}"
+    return text if len(text) <= 120 else text[:119] + "…"

@@ -1,0 +1,501 @@
+"""What the page says, against plain NumPy."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
+
+from coterie import (
+    Constraints,
+    COPKMeans,
+    KMedoids,
+    PCKMeans,
+    SeededKMeans,
+    SizeConstrainedKMeans,
+    SizeConstrainedKMedians,
+)
+from coterie.exceptions import ViolatedConstraintsWarning
+from coterie.report import constraint_outcomes, plain_labels
+from coterie.report._facts import gather
+from coterie.report._features import Column, find_traits, read_columns
+from coterie.report._lines import MOST_LINES
+from coterie.report._plain import match_clusters
+from coterie.report._rows import Rows, distance_function, nearness
+from coterie.report._spread import spread_within
+
+
+def blobs(seed, n=120, k=3, d=4, gap=4.0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(k, size=n)
+    return rng.normal(size=(k, d))[y] * gap + rng.normal(size=(n, d)), y
+
+
+# ---- distances ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "float32", "frame"])
+def test_nearness(seed, kind, monkeypatch):
+    monkeypatch.setattr("coterie.report._rows._BLOCK_CELLS", 40)  # several blocks
+    X, _ = blobs(seed)
+    model = COPKMeans(3, random_state=0)
+    given = X
+    if kind == "sparse":
+        given = sparse.csr_matrix(X)
+    elif kind == "float32":
+        given = X = X.astype(np.float32)
+    elif kind == "frame":
+        given = pytest.importorskip("pandas").DataFrame(X, columns=list("abcd"))
+    model.fit(given)
+    rows, labels = Rows(given), model.labels_.astype(np.int64)
+    found = nearness(distance_function(model, rows, labels, 3), rows, labels, 3)
+    far = np.linalg.norm(X[:, None] - model.cluster_centers_, axis=2)
+    own = far[np.arange(len(X)), labels]
+    far[np.arange(len(X)), labels] = np.inf
+    np.testing.assert_allclose(found.own, own, rtol=1e-4)
+    np.testing.assert_allclose(found.other, far.min(axis=1), rtol=1e-4)
+    assert (found.rival == far.argmin(axis=1)).mean() > 0.99
+
+
+def test_without_transform_the_means_stand_for_the_clusters(seed):
+    X, y = blobs(seed)
+    bare = SimpleNamespace(labels_=y)
+    means = np.array([X[y == h].mean(axis=0) for h in range(3)])
+    far = np.linalg.norm(X[:, None] - means, axis=2)
+    for rows in (Rows(X), Rows(sparse.csr_matrix(X))):
+        np.testing.assert_allclose(distance_function(bare, rows, y, 3)(slice(None)), far, rtol=1e-6)
+    # a cluster that holds nothing is near to nobody
+    assert np.isinf(distance_function(bare, Rows(X), y, 4)(slice(None))[:, 3]).all()
+
+
+# ---- features -----------------------------------------------------------------------------------------
+
+
+def test_features_are_told_in_the_users_units(seed):
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1], 100)
+    age = np.where(y == 0, 30.0, 60.0) + rng.normal(size=200)
+    north = (rng.uniform(size=200) < np.where(y == 0, 0.9, 0.1)).astype(float)
+    noise = rng.normal(size=200)
+    X = np.column_stack([(age - age.mean()) / age.std(), north / np.sqrt(2), noise - noise[y == 0].mean()])
+    columns = (
+        Column("age", "numeric", age.mean(), age.std()),
+        Column("region = north", "category", level="north"),
+        Column("noise", "numeric"),
+    )
+    for values in (X, sparse.csr_matrix(X), X.astype(np.float32)):
+        found = find_traits(Rows(values), y, [0, 1], columns)
+        first, second = found[0].features
+        assert (first.name, second.name) == ("age", "region = north")
+        assert first.here == f"{age[y == 0].mean():.0f}"
+        assert first.overall == f"{age.mean():.0f}"
+        assert first.effect == pytest.approx((age[y == 0].mean() - age.mean()) / age.std(), rel=1e-4)
+        assert second.here == f"{100 * north[y == 0].mean():.0f}\u00a0%"
+        assert second.overall == f"{100 * north.mean():.0f}\u00a0%"
+        assert second.told == "more often"
+        assert found[1].features[1].told == "less often"
+
+
+def test_words_of_a_cluster():
+    X = sparse.csr_matrix(np.array([[1.0, 0, 0, 0.5], [1, 0, 0, 0.5], [0, 1, 0, 0.5], [0, 1, 0.1, 0.5]]))
+    rows, y = Rows(X), np.array([0, 0, 1, 1])
+    columns = read_columns(["cheap", "dear", "rare", "the"], rows, None)
+    found = find_traits(rows, y, [0, 1], columns)
+    assert found[0].words == ("cheap",)
+    assert found[1].words == ("dear", "rare")
+    assert not found[0].features
+
+
+def test_a_constant_column_distinguishes_nothing():
+    X = np.column_stack([np.full(6, 1e9 + 0.1), np.array([0.0, 0, 0, 1, 1, 1])])
+    found = find_traits(Rows(X), np.array([0, 0, 0, 1, 1, 1]), [0, 1], (Column("a"), Column("b")))
+    assert [trait.name for trait in found[0].features] == ["b"]
+
+
+def test_features_must_fit_the_columns(seed):
+    X, _ = blobs(seed)
+    with pytest.raises(ValueError, match="names 2 columns, but X has 4"):
+        gather(COPKMeans(2, random_state=0).fit(X), X, features=["a", "b"])
+
+
+# ---- statements ---------------------------------------------------------------------------------------
+
+
+def test_outcomes_and_prices_by_hand(wine):
+    model, X, _ = wine
+    known = model.constraints_
+    plain = plain_labels(model, X)
+    table = constraint_outcomes(model, X, plain=plain)
+    assert len(table["kind"]) == known.n_pairs
+    rows = {name: row for row, name in enumerate(known.ids)}
+    cost = 0.5 * np.linalg.norm(X[:, None] - model.cluster_centers_, axis=2) ** 2
+    labels, seen = model.labels_, set()
+    for kind, a, b, outcome, reason in zip(
+        *(table[name] for name in ("kind", "i", "j", "outcome", "reason")), strict=True
+    ):
+        i, j = rows[a], rows[b]
+        wanted = kind == "must-link"
+        assert (outcome == "met") == ((labels[i] == labels[j]) == wanted)
+        if outcome == "met":
+            held = (plain[i] == plain[j]) == wanted
+            assert reason == ("holds without being said" if held else "holds because it was said")
+        else:
+            moves = []
+            for item, partner in ((i, j), (j, i)):
+                away = cost[item] - cost[item, labels[item]]
+                allowed = [labels[partner]] if wanted else [h for h in range(3) if h != labels[item]]
+                target = min(allowed, key=lambda h, away=away: away[h])
+                moves.append((away[target], item, target))
+            price, item, target = min(moves)
+            assert reason.startswith(f"moving {known.ids[item]} into cluster {target} would cost {price:.3g}")
+            assert reason.endswith("the statement weighs 4" if price > 4 else "speak against it")
+        seen.add((outcome, reason.split(" ")[0]))
+    assert ("broken", "moving") in seen
+    assert ("met", "holds") in seen
+
+
+def test_counts_are_those_of_the_recount(wine):
+    model, X, _ = wine
+    facts = gather(model, X)
+    broken = model.violations_
+    assert (facts.n_stated, facts.n_broken) == (60, broken.n_broken)
+    assert facts.verdict == (
+        f"178 items in 3 clusters. {60 - broken.n_broken} of 60 statements hold; "
+        f"{broken.n_broken} were outvoted."
+    )
+    outcomes = [pair.outcome for pair in facts.statements.pairs]
+    assert outcomes == sorted(outcomes)  # broken before met
+    assert outcomes.count("broken") == broken.n_broken
+
+
+def test_a_pair_of_weight_zero_has_no_effect(seed):
+    X, _ = blobs(seed)
+    known = Constraints(must_link=[(0, 1)], cannot_link=[(0, 2)], weight=[0.0, 1.0], n_items=len(X))
+    model = COPKMeans(3, random_state=0).fit(X, constraints=known)
+    table = constraint_outcomes(model, X)
+    assert table["outcome"] == ["no effect", "met"]
+    assert table["reason"][0] == "weight 0: it has no effect"
+    facts = gather(model, X)
+    assert facts.n_stated == 1
+    assert "The statement holds." in facts.verdict
+
+
+def test_groups_are_judged_item_by_item():
+    X = np.array([[0.0], [0.1], [5.0], [5.1], [0.2], [5.2]])
+    label = Constraints.from_labels(["a", "a", "b", "b", "a", "a"])
+    with pytest.warns(ViolatedConstraintsWarning):
+        model = SeededKMeans(2, random_state=0).fit(X, constraints=label)
+    table = constraint_outcomes(model, X)
+    assert table["kind"] == ["label"] * 6
+    assert table["group"] == ["a", "a", "b", "b", "a", "a"]
+    at = int(np.flatnonzero(model.labels_ != model.labels_[0])[-1])
+    assert at == 5
+    assert table["outcome"][5] == "broken"
+    assert "apart from most of its label" in table["reason"][5]
+    facts = gather(model, X)
+    (group,) = facts.statements.groups
+    assert group.n_broken == model.violations_.n_broken
+    assert facts.n_stated == model.violations_.n_stated == group.n_pairs
+    assert "stated pairs hold" in facts.verdict
+    assert set(facts.lines.ringed.tolist()) == {i for g in model.violations_.groups for i in g.items}
+
+
+@pytest.mark.parametrize("make", [Constraints.distinct, Constraints.across])
+def test_other_groups(make, seed):
+    X, _ = blobs(seed, n=12)
+    known = make([0, 0, 1, 1, 2, 2, -1, -1, -1, -1, -1, -1])
+    model = COPKMeans(3, random_state=0).fit(X, constraints=known)
+    table = constraint_outcomes(model, X, plain=np.zeros(12, dtype=int))
+    assert set(table["outcome"]) == {"met"}
+    assert "holds because it was said" in table["reason"]
+
+
+def test_statements_that_the_fit_did_not_know(seed):
+    X, _ = blobs(seed, gap=9.0)
+    model = COPKMeans(3, random_state=0).fit(X)
+    i, j = int(np.argmax(model.labels_ == 0)), int(np.argmax(model.labels_ == 1))
+    table = constraint_outcomes(model, X, Constraints(must_link=[(i, j)], n_items=len(X)))
+    assert table["outcome"] == ["broken"]
+    assert table["reason"] == ["the fit did not know this statement"]
+
+
+def test_of_many_statements_some_are_drawn_and_listed(seed):
+    X, y = blobs(seed, n=400)
+    known = Constraints.sample(y, n_pairs=1500, noise=0.1, random_state=0)
+    with pytest.warns(ViolatedConstraintsWarning):
+        model = PCKMeans(3, random_state=0, weight=0.01).fit(X, constraints=known)
+    facts = gather(model, X)
+    broken = model.violations_.n_broken
+    assert 0 < broken < MOST_LINES
+    assert sum(line.broken for line in facts.lines.lines) == broken
+    assert len(facts.lines.lines) == MOST_LINES
+    assert [line.broken for line in facts.lines.lines] == sorted(line.broken for line in facts.lines.lines)
+    assert f"Drawn are {broken}" in facts.lines.notes[0]
+    assert facts.statements.n_left_out == known.n_pairs - len(facts.statements.pairs) > 0
+    again = gather(model, X)
+    assert again.lines.lines == facts.lines.lines
+
+
+# ---- cards --------------------------------------------------------------------------------------------
+
+
+def test_typical_and_doubtful_items(seed):
+    X, _ = blobs(seed, n=300)
+    model = COPKMeans(3, random_state=0).fit(X)
+    far = np.linalg.norm(X[:, None] - model.cluster_centers_, axis=2)
+    for card in gather(model, X).cards:
+        members = np.flatnonzero(model.labels_ == card.cluster)
+        own = far[members, card.cluster]
+        assert (card.size, card.share) == (len(members), len(members) / 300)
+        assert list(card.typical) == members[np.argsort(own)[:3]].tolist()
+        others = np.delete(far[members], card.cluster, axis=1).min(axis=1)
+        worst = members[np.argsort(-own / others)[:3]].tolist()
+        assert [doubt.item for doubt in card.doubtful] == worst[: len(card.doubtful)]
+
+
+def test_doubtful_items_say_what_holds_them():
+    X = np.array([[0.0], [1.0], [10.0], [11.0], [10.5], [0.5]])
+    known = Constraints(must_link=[("a", "e")], ids=list("abcdef"))
+    model = COPKMeans(2, random_state=0, init=[[0.0], [10.0]]).fit(X, constraints=known)
+    assert model.labels_[4] == model.labels_[0]
+    words = {doubt.item: doubt.why for card in gather(model, X).cards for doubt in card.doubtful}
+    assert set(words) & {0, 4}
+    for item, partner in ((0, "e"), (4, "a")):
+        if item in words:
+            assert words[item].endswith(f"is nearer; held here by the must-link with {partner}")
+
+
+def test_doubtful_items_that_bounds_hold():
+    X = np.array([[0.0], [1.0], [2.0], [3.0], [10.0]])
+    model = SizeConstrainedKMeans(2, size_min=2, init=[[1.5], [10.0]]).fit(X)
+    words = {doubt.item: doubt.why for card in gather(model, X).cards for doubt in card.doubtful}
+    assert words[3] == "cluster 0 is nearer; held here by the bounds on sizes"
+
+
+# ---- sizes --------------------------------------------------------------------------------------------
+
+
+def test_bounds_are_those_of_the_fit(seed):
+    X, _ = blobs(seed, n=100)
+    model = SizeConstrainedKMeans(3, size_min=0.9, size_max=[40, 50, None], random_state=0).fit(X)
+    sizes = gather(model, X, plain=None).sizes
+    assert sizes.bounded
+    assert [row.low for row in sizes.rows] == [30.0] * 3  # 0.9 * 100 / 3 = 30, rounded down
+    assert [row.high for row in sizes.rows] == [40.0, 50.0, None]
+    assert [row.size for row in sizes.rows] == np.bincount(model.labels_).tolist()
+    assert [row.price for row in sizes.rows] == model.prices_.tolist()
+    assert all(row.met for row in sizes.rows)
+    assert "All bounds on sizes hold." in gather(model, X, plain=None).verdict
+
+
+def test_loads_are_counted(seed):
+    rng = np.random.default_rng(seed)
+    X, _ = blobs(seed, n=60)
+    load = rng.integers(1, 5, size=60).astype(float) + 0.5
+    model = SizeConstrainedKMeans(3, size_max=0.8 * load.sum() / 2, random_state=0)
+    model.fit(X, size_weight=load)
+    held = np.bincount(model.labels_, load)
+    for given in ({"size_weight": load}, {}):  # without the loads, those of the clusters are in the model
+        sizes = gather(model, X, plain=None, **given).sizes
+        assert sizes.unit == "load"
+        assert [row.size for row in sizes.rows] == pytest.approx(held.tolist())
+        assert all(row.high == pytest.approx(0.4 * load.sum()) for row in sizes.rows)
+        assert all(row.met for row in sizes.rows)
+
+
+def test_bounds_of_groups(seed):
+    rng = np.random.default_rng(seed)
+    X, _ = blobs(seed, n=90)
+    groups = rng.choice(["m", "w"], size=90)
+    model = SizeConstrainedKMeans(3, group_min={"w": 8}, random_state=0).fit(X, groups=groups)
+    sizes = gather(model, X, groups=groups, plain=None).sizes
+    of_w = [row for row in sizes.groups if row.group == "w"]
+    assert [row.size for row in of_w] == [
+        int(((model.labels_ == h) & (groups == "w")).sum()) for h in range(3)
+    ]
+    assert [row.low for row in of_w] == [8.0] * 3
+    assert [row.price for row in of_w] == pytest.approx(model.group_prices_[:, 1].tolist())
+    assert gather(model, X, plain=None).sizes.note is not None
+
+
+def test_missed_bounds_are_marked():
+    X = np.array([[0.0], [0.1], [5.0], [5.1], [9.0]])
+    load = np.array([3.0, 3.0, 3.0, 3.0, 3.5])
+    model = SizeConstrainedKMeans(
+        2, size_min=7.0, size_max=8.5, on_shortfall="warn", budget=0, random_state=0
+    )
+    with pytest.warns(ViolatedConstraintsWarning):
+        model.fit(X, size_weight=load)
+    assert model.violations_.shortfalls
+    for given in ({"size_weight": load}, {}):
+        facts = gather(model, X, plain=None, **given)
+        assert len(facts.sizes.missed) == len(model.violations_.shortfalls)
+        assert sum(not row.met for row in facts.sizes.rows) == len(facts.sizes.missed)
+        assert "missed." in facts.verdict
+        assert not facts.all_well
+
+
+def test_items_that_are_left_out(seed):
+    X, _ = blobs(seed, n=60)
+    X[:2] = 500.0
+    X[1] = -500.0
+    model = SizeConstrainedKMeans(3, size_min=5, outlier_cost=200.0, random_state=0).fit(X)
+    assert (model.labels_ == -1).sum() >= 2
+    facts = gather(model, X)
+    assert facts.sizes.n_outliers == (model.labels_ == -1).sum()
+    assert "left out." in facts.verdict
+    assert sum(card.size for card in facts.cards) == (model.labels_ >= 0).sum()
+
+
+# ---- comparison ---------------------------------------------------------------------------------------
+
+
+def test_comparison_with_the_plain_result(wine):
+    model, X, _ = wine
+    plain = plain_labels(model, X)
+    by_hand = PCKMeans(3, weight=4.0, random_state=0).fit(X).labels_
+    np.testing.assert_array_equal(plain, by_hand)
+    facts = gather(model, X)
+    assert facts.comparison == gather(model, X, plain=plain).comparison
+    found = facts.comparison
+    assert found.ari == pytest.approx(adjusted_rand_score(plain, model.labels_))
+    assert found.n_broken_plain == model.constraints_.violations(plain).n_broken
+    assert found.n_broken == model.violations_.n_broken
+    assert found.spread == pytest.approx(model.inertia_, rel=1e-3)
+    fewest = min(
+        int((np.array(names)[plain] != model.labels_).sum())
+        for names in [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
+    )
+    assert found.n_moved == fewest
+    assert sum(found.sizes) == sum(found.sizes_plain) == 178
+
+
+def test_plain_switches_bounds_off_and_nothing_known_needs_no_comparison(seed):
+    X, _ = blobs(seed)
+    model = SizeConstrainedKMeans(3, size_min=1.0, size_max=1.0, random_state=0).fit(X)
+    plain = plain_labels(model, X)
+    np.testing.assert_array_equal(plain, SizeConstrainedKMeans(3, random_state=0).fit(X).labels_)
+    assert gather(model, X).comparison is not None
+    assert gather(model, X, plain=None).comparison is None
+    free = COPKMeans(3, random_state=0).fit(X)
+    assert plain_labels(free, X) is None
+    assert gather(free, X).comparison is None
+
+
+@pytest.mark.parametrize("k", [5, 40])
+def test_matching_large_and_small(seed, k, monkeypatch):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(k, size=600)
+    names = rng.permutation(k)
+    for most in (2_000, 1):  # exact, and the largest overlaps first
+        monkeypatch.setattr("coterie.report._plain._MOST_MATCHED", most)
+        match = match_clusters(labels, names[labels], k)
+        np.testing.assert_array_equal(match[names], np.arange(k))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_spread_is_the_inertia_of_a_converged_fit(seed, weighted):
+    X, _ = blobs(seed)
+    weight = np.random.default_rng(seed).uniform(0.5, 2.0, size=len(X)) if weighted else None
+    models = [
+        COPKMeans(3, random_state=0, tol=0),
+        COPKMeans(3, random_state=0, tol=0, metric="cosine"),
+        KMedoids(3, random_state=0),
+    ]
+    if not weighted:
+        models.append(SizeConstrainedKMedians(3, random_state=0, tol=0))
+    for model in models:
+        for values in (X, sparse.csr_matrix(X)):
+            if isinstance(model, SizeConstrainedKMedians) and sparse.issparse(values):
+                continue
+            model.fit(values, sample_weight=weight)
+            found = spread_within(model, Rows(values), model.labels_.astype(np.int64), weight, 3)
+            assert found == pytest.approx(model.inertia_, rel=1e-6), type(model).__name__
+
+
+def test_spread_leaves_out_what_it_cannot_know(seed):
+    X, y = blobs(seed)
+    assert spread_within(SimpleNamespace(), Rows(X), y, None, 3) is None
+
+
+# ---- the map ------------------------------------------------------------------------------------------
+
+
+def test_the_map_is_two_principal_components(wine):
+    model, X, _ = wine
+    found = gather(model, X).map
+    centred = X - X.mean(axis=0)
+    _, values, axes = np.linalg.svd(centred, full_matrices=False)
+    by_hand = centred @ axes[:2].T
+    for column in range(2):
+        assert abs(np.corrcoef(found.xy[:, column], by_hand[:, column])[0, 1]) == pytest.approx(1.0)
+    share = values[0] ** 2 / (values**2).sum()
+    assert found.axes[0] == f"first principal component, {100 * share:.0f}\u00a0% of the variance"
+    assert found.xy.min() >= 0
+    assert found.xy.max() <= 1
+
+
+def test_sparse_rows_are_centred_too(seed, monkeypatch):
+    X, _ = blobs(seed)
+    model = COPKMeans(3, random_state=0).fit(X)
+    dense = gather(model, X).map
+    for cells in (10**9, 0):
+        monkeypatch.setattr("coterie.report._map._FEW_CELLS", cells)
+        found = gather(model, sparse.csr_matrix(X)).map
+        np.testing.assert_allclose(found.xy, dense.xy, atol=1e-6)
+
+
+def test_given_coordinates(seed):
+    X, _ = blobs(seed, n=30)
+    model = COPKMeans(2, random_state=0).fit(X)
+    place = np.column_stack([np.arange(30.0), np.arange(30.0) ** 2])
+    found = gather(model, X, coordinates=place, coordinate_names=("east", "north")).map
+    assert found.axes == ("east", "north")
+    np.testing.assert_allclose(found.xy[:, 0], np.arange(30) / 29)
+    place[3, 0] = np.nan
+    found = gather(model, X, coordinates=place).map
+    assert 3 not in found.items
+    assert "1 item without coordinates" in found.notes[0]
+    frame = pytest.importorskip("pandas").DataFrame(place, columns=["x", "y"])
+    assert gather(model, X, coordinates=frame).map.axes == ("x", "y")
+    with pytest.raises(ValueError, match="two numbers for each of 30 items"):
+        gather(model, X, coordinates=place[:, :1])
+
+
+def test_one_far_item_does_not_squash_the_map(seed):
+    X, _ = blobs(seed, n=400)
+    X[0] = 1e6
+    found = gather(COPKMeans(3, random_state=0).fit(X), X).map
+    assert "far from all others: drawn at the edge" in found.notes[0]
+    assert np.ptp(found.xy[1:, 1]) > 0.3
+
+
+def test_a_sample_is_said_and_holds_the_statements(seed, monkeypatch):
+    monkeypatch.setattr("coterie.report._map.MOST_POINTS", 200)
+    monkeypatch.setattr("coterie.report._map._MOST_NAMED", 80)
+    X, y = blobs(seed, n=1000)
+    known = Constraints.sample(y, n_pairs=30, random_state=0)
+    model = COPKMeans(3, random_state=0).fit(X, constraints=known)
+    found = gather(model, X)
+    assert len(found.map.items) == len(np.unique(found.map.items)) == 200
+    assert set(known.constrained_items.tolist()) <= set(found.map.items.tolist())
+    assert "200 of 1,000 items are shown" in found.map.notes[0]
+    np.testing.assert_array_equal(found.map.items, gather(model, X).map.items)
+    everything = Constraints.from_labels(y)  # all items are named
+    model = COPKMeans(3, random_state=0).fit(X, constraints=everything)
+    assert len(gather(model, X).map.items) == 200
+
+
+def test_given_distances_are_scaled(seed):
+    X, _ = blobs(seed, n=80, d=2)
+    far = np.linalg.norm(X[:, None] - X, axis=2)
+    model = KMedoids(3, metric="precomputed", random_state=0).fit(far)
+    found = gather(model, far).map
+    shown = np.linalg.norm((found.xy[:, None] - found.xy) * [1, found.ratio], axis=2)
+    if 0.42 < found.ratio < 0.66:  # the map keeps distances
+        assert np.corrcoef(shown.ravel(), far.ravel())[0, 1] == pytest.approx(1.0, abs=1e-6)
+    assert np.corrcoef(shown.ravel(), far.ravel())[0, 1] > 0.8
+    assert not gather(model, far).cards[0].traits.features

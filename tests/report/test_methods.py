@@ -1,0 +1,315 @@
+"""Every registered method, every shape of data: a page comes out, and it says only what is so."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from coterie import Constraints, COPKMeans, KMedoids, PCKMeans, SizeConstrainedKMeans
+from coterie.exceptions import ViolatedConstraintsWarning
+from coterie.methods import METHODS
+from coterie.report import constraint_outcomes, plain_labels, write_report
+from coterie.report._clusters import MOST_CARDS
+from tests.contract.toy import ToyHard
+from tests.report.pages import Page
+
+# what no page may say: numbers that are none, and Python's own words
+UNWANTED = re.compile(
+    r"\bnan\b|\binf\b|-inf|\bnumpy\b(?!\s*\d)|np\.|array\(|dtype|Traceback|<class", re.IGNORECASE
+)
+
+
+def problem(method, seed, n=60, k=3):
+    """Data of k clumps, and something known of a kind that the method takes."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % k
+    X = np.abs(rng.normal(size=(k, 5)))[y] * 5 + 0.3 * rng.uniform(size=(n, 5))
+    if method.kinds == {"label"}:
+        known = Constraints.from_labels(np.where(rng.uniform(size=n) < 0.2, y, -1))
+    else:
+        known = Constraints.sample(y, n_pairs=20, random_state=seed)
+    return X, known
+
+
+def written(tmp_path, model, X, **words):
+    page = Page(write_report(tmp_path / "report.html", model, X, **words))
+    found = UNWANTED.search(page.text.replace("random_state None", "").replace("NumPy", ""))
+    assert found is None, page.text[max(0, found.start() - 60) : found.end() + 60]
+    assert page.count("script") == 0
+    assert page.count("h1") == page.count("main") == page.count("style") == 1
+    return page
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "float32", "frame"])
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_every_method(tmp_path, method, form, seed):
+    X, known = problem(method, seed)
+    given = {
+        "dense": lambda: X,
+        "sparse": lambda: sparse.csr_matrix(np.where(X > 1, X, 0)),
+        "float32": lambda: X.astype(np.float32),
+        "frame": lambda: pytest.importorskip("pandas").DataFrame(X, columns=["a", "b", "c", "d", "é"]),
+    }[form]()
+    if method.name == "SizeConstrainedKMedians" and form == "sparse":
+        pytest.skip("takes no sparse rows")
+    model = method.build(3, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ViolatedConstraintsWarning)
+        model.fit(given, constraints=known)
+    page = written(tmp_path, model, given, pictures=False)
+    assert method.name in page.text
+    assert method.source in page.text
+    assert page.count("article", "card") == 3
+    for name in ("map", "clusters", "sizes", "objective", "statements", "comparison", "made"):
+        assert any(section["id"] == name for section in page.all("section")), name
+    if form == "frame":
+        assert "feature 0" not in page.text
+    assert len(constraint_outcomes(model, given)["kind"]) > 0
+
+
+def test_the_mixin_writes_the_same_page(tmp_path, wine):
+    model, X, _ = wine
+    path = model.report(X, tmp_path / "deep" / "report.html", title="by hand")
+    assert path == tmp_path / "deep" / "report.html"
+    assert "by hand" in Page(path).text
+
+
+@pytest.mark.parametrize(
+    ("X", "k"),
+    [
+        (np.array([[1.0, 2.0]]), 1),
+        (np.array([[1.0]]), 1),
+        (np.array([[1.0], [2.0], [5.0]]), 2),
+        (np.ones((5, 3)), 1),
+        (np.eye(4), 4),
+        (np.arange(40.0).reshape(20, 2), 1),
+        (np.array([[1e-150, 0.0], [0.0, 1e-150], [1e-150, 1e-150]]) * 1e120, 2),
+        (np.array([[1e30, 0.0], [0.0, 1e30], [3e30, 1e30]]), 2),
+    ],
+    ids=["one item", "one number", "one feature", "all alike", "k = n", "k = 1", "tiny", "huge"],
+)
+def test_edges(tmp_path, X, k):
+    model = COPKMeans(k, random_state=0).fit(X)
+    page = written(tmp_path, model, X)
+    assert page.count("article", "card") == k
+    assert "Nothing was stated." in page.text
+    assert not any(section["id"] in ("statements", "comparison") for section in page.all("section"))
+
+
+def test_lists_are_rows_too(tmp_path):
+    X = [[0.0, 1.0], [1.0, 0.0], [9.0, 9.0]]
+    known = Constraints(must_link=[(0, 1)], n_items=3)
+    page = written(tmp_path, COPKMeans(2, random_state=0).fit(X, constraints=known), X, pictures=False)
+    assert "The statement holds." in page.text
+
+
+def test_an_empty_cluster_has_a_card(tmp_path):
+    X = np.array([[0.0], [0.0], [0.0], [1.0]])
+    with pytest.warns(UserWarning, match="distinct clusters"):
+        model = COPKMeans(3, random_state=0).fit(X)
+    page = written(tmp_path, model, X, pictures=False)
+    assert page.count("article", "card") == 3
+    assert "empty" in page.text
+
+
+@pytest.mark.parametrize("kind", ["label", "distinct", "across"])
+def test_groups_only(tmp_path, kind, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 3))
+    codes = ["x", "y"] * 3 + ["z"] * 2 + [-1] * 22
+    known = {
+        "label": Constraints.from_labels,
+        "distinct": Constraints.distinct,
+        "across": Constraints.across,
+    }[kind](codes)
+    model = COPKMeans(4, random_state=0).fit(X, constraints=known)
+    page = written(tmp_path, model, X)
+    assert kind in page.text
+    assert "pairs hold" in page.text
+
+
+def test_broken_groups_are_named(tmp_path):
+    X = np.array([[0.0], [0.1], [5.0], [5.1], [0.2], [5.2]])
+    known = Constraints.from_labels(["a", "a", "b", "b", "a", "a"], weight=0.001).with_ids(list("uvwxyz"))
+    with pytest.warns(ViolatedConstraintsWarning):
+        model = PCKMeans(2, random_state=0, weight=1.0).fit(X, constraints=known)
+    page = written(tmp_path, model, X, pictures=False)
+    assert "a: 4 items in clusters" in page.text
+    assert "Ringed: breaks a group" in page.text
+    assert page.count("circle", "ring") == len({i for g in model.violations_.groups for i in g.items})
+
+
+def test_bounds_loads_groups_and_outliers(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 3))
+    X[0] = 100.0
+    load = rng.integers(1, 4, size=80)
+    groups = rng.choice(["<m>", "w"], size=80)
+    model = SizeConstrainedKMeans(
+        3, size_min=20, group_min={"w": 5}, outlier_cost=1000.0, random_state=0
+    ).fit(X, size_weight=load, groups=groups)
+    page = written(tmp_path, model, X, size_weight=load, groups=groups)
+    assert "load of the items" in page.text
+    assert "Group <m>" in page.text
+    assert "left out" in page.text
+    assert "price" in page.text
+    # the same without what fit was given: it says what it cannot know
+    assert "cannot be counted here" in written(tmp_path, model, X, plain=None).text
+
+
+def test_a_clusterer_outside_the_registry(tmp_path, seed):
+    X = np.random.default_rng(seed).normal(size=(40, 2))
+    known = Constraints(must_link=[(0, 1)], n_items=40)
+    model = ToyHard(3).fit(X, constraints=known)
+    page = written(tmp_path, model, X)
+    assert "ToyHard" in page.text
+    assert plain_labels(model, X) is not None
+
+
+def test_many_clusters(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(70, 2)).repeat(4, axis=0) * 50 + rng.normal(size=(280, 2))
+    model = COPKMeans(70, random_state=0, n_init=1).fit(X)
+    page = written(tmp_path, model, X)
+    assert page.count("article", "card") == MOST_CARDS
+    assert f"The {MOST_CARDS} largest of 70 clusters." in page.text
+    assert "and 10 smaller ones" in page.text
+    assert "colours repeat with another marker" in page.text
+    assert {marker for marker in ("dot", "square", "cross") if page.count("span", marker)} == {
+        "dot",
+        "square",
+        "cross",
+    }
+
+
+def test_many_points_are_one_path_a_cluster(tmp_path, seed):
+    X = np.random.default_rng(seed).normal(size=(3000, 2))
+    page = written(tmp_path, COPKMeans(12, random_state=0, n_init=1).fit(X), X)
+    assert page.count("circle") == 0
+    assert page.count("path", "many") == 12
+    drawn = sum(path["d"].count("M") for path in page.all("path", "many"))
+    assert drawn == 3000
+
+
+def test_pictures(tmp_path, wine, monkeypatch):
+    model, X, _ = wine
+    write_report(tmp_path / "with" / "report.html", model, X, title="$x^{2$ _ \\frac \U0001f600")
+    for name in ("map.png", "sizes.png", "objective.png"):
+        data = (tmp_path / "with" / name).read_bytes()
+        assert data.startswith(b"\x89PNG")
+        assert len(data) > 5_000
+    write_report(tmp_path / "without" / "report.html", model, X, pictures=False)
+    assert [path.name for path in (tmp_path / "without").iterdir()] == ["report.html"]
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    page = written(tmp_path / "missing", model, X)
+    assert "No pictures were drawn: matplotlib is not installed" in page.text
+    assert [path.name for path in (tmp_path / "missing").iterdir()] == ["report.html"]
+
+
+def test_wrong_input(tmp_path, wine):
+    model, X, _ = wine
+    target = tmp_path / "report.html"
+    with pytest.raises(ValueError, match="must end in"):
+        write_report(tmp_path / "report.pdf", model, X)
+    with pytest.raises(ValueError, match="not fitted"):
+        write_report(target, COPKMeans(3), X)
+    with pytest.raises(ValueError, match="X has 10 rows, but the model was fitted on 178"):
+        write_report(target, model, X[:10])
+    with pytest.raises(ValueError, match="ids must be 178 names"):
+        write_report(target, model, X, ids=["a"])
+    with pytest.raises(ValueError, match='plain must be "auto"'):
+        write_report(target, model, X, plain="no")
+    with pytest.raises(ValueError, match="plain must be 178 labels"):
+        write_report(target, model, X, plain=[0, 1])
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_same_seed_gives_the_same_page(tmp_path, wine):
+    model, X, _ = wine
+    pages = []
+    for name in ("a", "b"):
+        text = write_report(tmp_path / f"{name}.html", model, X, pictures=False).read_text(encoding="utf-8")
+        pages.append(re.sub(r"Made [^.]*\.", "", text))
+    assert pages[0] == pages[1]
+
+
+def test_what_was_passed_in_is_there(tmp_path, wine):
+    model, X, data = wine
+    page = written(
+        tmp_path,
+        model,
+        X,
+        features=data.feature_names,
+        title="Wines",
+        command="coterie cluster wine.csv -k 3",
+        notes=["13 numeric columns standardised"],
+        seconds=1.25,
+    )
+    for text in ("Wines", "coterie cluster wine.csv -k 3", "13 numeric columns standardised", "1.2 s"):
+        assert text in page.text
+    assert "proline" in page.text
+    assert all(th.get("scope") in ("col", "row") for th in page.all("th"))
+    assert page.all("html")[0]["lang"] == "en"
+    levels = [int(name[1]) for name, _ in page.elements if re.fullmatch("h[1-6]", name)]
+    assert all(b <= a + 1 for a, b in itertools.pairwise(levels))
+
+
+def test_a_thousand_rows_take_less_than_a_second(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(5, size=1000)
+    X = rng.normal(size=(5, 10))[y] * 3 + rng.normal(size=(1000, 10))
+    model = COPKMeans(5, random_state=0).fit(
+        X, constraints=Constraints.sample(y, n_pairs=200, random_state=0)
+    )
+    write_report(tmp_path / "first.html", model, X)  # imports
+    times = []
+    for _ in range(2):
+        start = time.perf_counter()
+        write_report(tmp_path / "report.html", model, X)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 3.0  # about 0.6 s; the rest is room for a busy machine
+
+
+def test_medoids_of_given_distances(tmp_path, seed):
+    X = np.random.default_rng(seed).normal(size=(40, 2))
+    far = np.linalg.norm(X[:, None] - X, axis=2)
+    known = Constraints(must_link=[(0, 1)], cannot_link=[(0, 2)], hard=True, n_items=40)
+    model = KMedoids(3, metric="precomputed", random_state=0).fit(far, constraints=known)
+    page = written(tmp_path, model, far)
+    assert "scaled distances" in page.text
+
+
+@pytest.mark.slow
+def test_a_million_rows(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(10, size=1_000_000)
+    X = rng.normal(size=(10, 10))[y] * 4 + rng.normal(size=(1_000_000, 10))
+    known = Constraints.sample(y, n_pairs=2000, noise=0.02, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ViolatedConstraintsWarning)
+        model = PCKMeans(10, random_state=0, n_init=1).fit(X, constraints=known)
+    start = time.perf_counter()
+    path = write_report(tmp_path / "report.html", model, X, plain=y)
+    took = time.perf_counter() - start
+    assert took < 16.0  # about 5 s; the rest is room for a busy machine
+    assert path.stat().st_size < 3_000_000
+    assert "50,000 of 1,000,000 items are shown" in Page(path).text
+
+
+def test_outcomes_of_many_pairs_are_quick(seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(4, size=40_000)
+    X = rng.normal(size=(4, 3))[y] * 3 + rng.normal(size=(40_000, 3))
+    known = Constraints.sample(y, n_pairs=100_000, noise=0.3, random_state=0)
+    with pytest.warns(ViolatedConstraintsWarning):
+        model = PCKMeans(4, random_state=0, n_init=1, max_iter=2, weight=1e-3).fit(X, constraints=known)
+    start = time.perf_counter()
+    table = constraint_outcomes(model, X, known, y)
+    assert time.perf_counter() - start < 6.0  # about 0.6 s; the rest is room for a busy machine
+    assert table["outcome"].count("broken") == model.violations_.n_broken > 10_000
