@@ -11,7 +11,7 @@ PYTEST_WHEEL = cd $(1) && bin/python -m pytest -q -m "contract and not slow" -p 
 .PHONY: help run test test-slow test-wheel test-min lint format dist bench clean
 
 help:
-	@echo "make run        cluster the wine data under 60 constraints; writes runs/wine/"
+	@echo "make run        cluster the wine data under 60 statements; leaves runs/wine/report.html"
 	@echo "make test       the suite (budget $(TEST_BUDGET) s)"
 	@echo "make test-slow  the long property tests"
 	@echo "make test-wheel build the wheel and run the contract tests against it"
@@ -26,7 +26,11 @@ $(READY): pyproject.toml
 	@touch $(READY)
 
 run: $(READY)
-	$(BIN)/python examples/cluster_wine.py runs/wine
+	$(BIN)/python examples/wine_files.py runs/wine-data
+	$(BIN)/coterie check runs/wine-data/wine.csv --id bottle --pairs runs/wine-data/pairs.csv -k 3
+	$(BIN)/coterie cluster runs/wine-data/wine.csv -k 3 --id bottle --pairs runs/wine-data/pairs.csv \
+		-o runs/wine --title "Wine under sixty statements" --force
+	@echo "Open runs/wine/report.html"
 
 test: $(READY)
 	COTERIE_TEST_BUDGET=$(TEST_BUDGET) $(BIN)/python -m pytest -n 2 --durations=10

@@ -1,0 +1,273 @@
+"""`coterie cluster`: from a table and what is known to labels, a report and a model, in one folder."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from coterie.cli._fit import features_of, fit
+from coterie.cli._folder import MARK, check_free, whole_folder
+from coterie.cli._request import Job, Request, prepare
+from coterie.cli._screen import Screen, as_json
+from coterie.cli._trouble import DONE, Trouble, one_line
+from coterie.constraints._conflict import count_of
+
+RUN_FORMAT, MODEL_FORMAT = "coterie-run", "coterie-model"
+# What a table is written as; matrices have no columns of their own and become a CSV of rows and labels.
+_MOST_LISTED = 200  # columns that a plan lists
+_WRITTEN_AS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+
+def cluster(
+    request: Request,
+    screen: Screen,
+    target: Path,
+    *,
+    force: bool,
+    title: str | None,
+    report: bool,
+    plan_only: bool,
+) -> int:
+    """Do the whole job, or with `plan_only` say what it would be."""
+    started = time.perf_counter()
+    check_free(target, force)
+    job = prepare(request, screen)
+    say_data(job, screen)
+    given = "".join(f", {name} = {value}" for name, value in job.parameters.items())
+    screen.say(f"Method: {job.choice.method.name} ({job.choice.reason}); k = {job.n_clusters}{given}")
+    if plan_only:
+        screen.table(
+            ["column", "use", "why"],
+            [
+                (one_line(column.name), column.use, column.reason)
+                for column in job.plan.columns[:_MOST_LISTED]
+            ],
+        )
+        if len(job.plan.columns) > _MOST_LISTED:
+            screen.say(f"... and {len(job.plan.columns) - _MOST_LISTED:,} more columns; --json lists all.")
+        screen.say(f"Would write {target}; nothing was done.")
+        screen.finish({"plan": _plan(job), "out": str(target)})
+        return DONE
+    # the folder comes first, so that a place where one cannot write is told before the work
+    with whole_folder(target, force) as folder:
+        said = set(job.plan.notes)
+        X = features_of(job, screen)
+        for note in job.plan.notes:
+            if note not in said:
+                screen.say(f"  {note}")
+        model, warned, seconds = fit(job, X, screen)
+        for warning in warned:
+            screen.say(f"Note: {warning}")
+        facts = {
+            "format": RUN_FORMAT,
+            "command": command_again(),
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            **_plan(job),
+            "warnings": warned,
+            **_outcome(model),
+            "versions": versions(),
+        }
+        files = _write(folder, job, X, model, facts, seconds, screen, title=title, report=report)
+        facts["seconds"] = {"fit": round(seconds, 4), "all": round(time.perf_counter() - started, 4)}
+        facts["files"] = [*files, MARK]
+        (folder / MARK).write_text(as_json(facts) + "\n", encoding="utf-8")
+    for line in _summary(model, facts):
+        screen.say(line)
+    screen.say(f"\nWrote {target}/: {', '.join(facts['files'])} ({facts['seconds']['all']:.1f} s)")
+    screen.say(f"Again: {facts['command']}")
+    screen.finish({**facts, "out": str(target)})
+    return DONE
+
+
+def _write(
+    folder: Path,
+    job: Job,
+    X: Any,
+    model: Any,
+    facts: dict[str, Any],
+    seconds: float,
+    screen: Screen,
+    *,
+    title: str | None,
+    report: bool,
+) -> list[str]:
+    """Write everything but the file that marks a whole run; the names of the files."""
+    import joblib
+
+    from coterie.tables import TableError, free_name, write_table
+
+    ending = next(
+        (suffix for suffix in reversed(job.table.path.suffixes) if suffix.lower() in _WRITTEN_AS), ""
+    )
+    labels_file = f"labels.{_WRITTEN_AS.get(ending.lower(), 'csv')}"
+    facts["label_column"] = free_name(job.table, "cluster")
+    with screen.stage("writing labels"):
+        try:
+            write_table(job.table, folder / labels_file, {facts["label_column"]: model.labels_})
+        except TableError as error:
+            raise Trouble(str(error)) from None
+    files = [labels_file]
+    plain, weight = None, job.fit_words.get("sample_weight")
+    if report:
+        from coterie.report import plain_labels
+
+        with screen.stage("clustering without what you know, to compare"):
+            plain = plain_labels(model, X, sample_weight=weight)
+    if job.known:
+        from coterie.report import constraint_outcomes
+
+        with screen.stage("writing constraints"):
+            outcomes = constraint_outcomes(model, X, job.known, plain, sample_weight=weight)
+            _write_rows(folder / "constraints.csv", outcomes)
+        files.append("constraints.csv")
+    bundle = {
+        "format": MODEL_FORMAT,
+        "model": model,
+        "plan": job.plan,
+        "plain": plain,
+        "fit_words": job.fit_words,
+        "id_column": job.request.id_column,
+        "labels_file": labels_file,
+        "seconds": seconds,
+        "versions": facts["versions"],
+    }
+    joblib.dump(bundle, folder / "model.joblib")
+    files.append("model.joblib")
+    if report:
+        from coterie.report import write_report
+
+        with screen.stage("writing the report"):
+            write_report(
+                folder / "report.html",
+                model,
+                X,
+                constraints=job.known,
+                ids=job.known.ids,
+                features=job.plan.features,
+                coordinates=job.coordinates,
+                coordinate_names=job.coordinate_names,
+                plain=plain,
+                title=title or f"{job.table.path.name}: {count_of(job.n_clusters, 'cluster')}",
+                command=facts["command"],
+                notes=notes_of(facts),
+                seconds=seconds,
+                **job.fit_words,
+            )
+        files += sorted(path.name for path in folder.iterdir() if path.suffix in (".html", ".png"))
+    return files
+
+
+def _write_rows(path: Path, columns: dict[str, Any]) -> None:
+    import polars as pl
+
+    pl.DataFrame(columns, strict=False).write_csv(path)
+
+
+def notes_of(facts: dict[str, Any]) -> list[str]:
+    """What the report says about how the run was made."""
+    return [*facts["features"], f"Method: {facts['method']} ({facts['reason']}).", *facts["warnings"]]
+
+
+# ---- words --------------------------------------------------------------------------------------------
+
+
+def _plan(job: Job) -> dict[str, Any]:
+    return {
+        "data": {"path": str(job.table.path), "rows": job.table.n_rows, "columns": len(job.table.names)},
+        "features": [*job.table.notes, *job.plan.notes],
+        "columns": [
+            {"name": column.name, "use": column.use, "reason": column.reason} for column in job.plan.columns
+        ],
+        "statements": {
+            "must_links": job.known.must_table.n,
+            "cannot_links": job.known.cannot_table.n,
+            "groups": [
+                {"kind": group.kind, "items": len(group.items), "values": group.n_codes}
+                for group in job.known.groups
+            ],
+        },
+        "n_clusters": job.n_clusters,
+        "method": job.choice.method.name,
+        "reason": job.choice.reason,
+        "metric": job.metric,
+        "parameters": job.parameters,
+        "seed": job.request.seed,
+    }
+
+
+def say_data(job: Job, screen: Screen) -> None:
+    """Say what was read, and what is made of it."""
+    from coterie.cli._check import diagnostics
+
+    table = job.table
+    screen.say(f"{table.path.name}: {count_of(table.n_rows, 'row')}, {count_of(len(table.names), 'column')}")
+    for note in (*table.notes, *job.plan.notes):
+        screen.say(f"  {note}")
+    if job.known:
+        for line in diagnostics(job.known)["lines"]:
+            screen.say(f"  {line}")
+
+
+def _outcome(model: Any) -> dict[str, Any]:
+    import numpy as np
+
+    labels = np.asarray(model.labels_)
+    broken = model.violations_
+    facts = {
+        "sizes": np.bincount(labels[labels >= 0], minlength=model.n_clusters).tolist(),
+        "n_outliers": int((labels < 0).sum()),
+        "objective": float(model.objective_),
+        "n_iter": int(model.n_iter_),
+        "converged": bool(model.converged_),
+        "n_stated": broken.n_stated,
+        "n_broken": broken.n_broken,
+        "shortfalls": [str(one) for one in broken.shortfalls],
+    }
+    if hasattr(model, "prices_"):
+        facts["loads"], facts["prices"] = model.sizes_, model.prices_
+    return facts
+
+
+def _summary(model: Any, facts: dict[str, Any]) -> list[str]:
+    sizes = facts["sizes"]
+    shown = ", ".join(f"{size:,}" for size in sizes[:20]) + (", ..." if len(sizes) > 20 else "")
+    n_items = sum(sizes) + facts["n_outliers"]
+    left = f", {facts['n_outliers']:,} left out" if facts["n_outliers"] else ""
+    lines = [f"\n{count_of(n_items, 'item')} in {count_of(len(sizes), 'cluster')}: {shown}{left}"]
+    if facts["n_stated"] or facts["shortfalls"]:
+        lines.append(str(model.violations_))
+    return lines
+
+
+def command_again() -> str:
+    """The exact command that gives this run again."""
+    from coterie.cli._app import typed
+
+    words = typed()
+    if not any(word == "--seed" or word.startswith("--seed=") for word in words):
+        words += ["--seed", "0"]
+    if "--force" not in words:
+        words.append("--force")
+    return f"coterie {shlex.join(words)}"
+
+
+def versions() -> dict[str, str]:
+    """The versions that matter for a result."""
+    import platform
+
+    import numpy as np
+    import scipy
+    import sklearn
+
+    import coterie
+
+    return {
+        "coterie": coterie.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }

@@ -1,0 +1,109 @@
+"""`coterie compare`: several methods on the user's own data; statements are held out, predicted, scored."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from coterie.cli._cluster import say_data
+from coterie.cli._fit import features_of
+from coterie.cli._request import Request, prepare
+from coterie.cli._screen import Screen
+from coterie.cli._trouble import DONE, INFEASIBLE, Trouble, told
+
+
+def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) -> int:
+    """Print a line a method, best first, and the command that takes the best."""
+    from coterie import compare as compare_methods
+    from coterie.comparison import best, in_words
+    from coterie.constraints._frames import frame_columns
+    from coterie.exceptions import InfeasibleConstraintsError
+    from coterie.methods import find_method
+
+    try:
+        names = [find_method(name).name for name in methods] or None
+    except ValueError as error:
+        raise Trouble(str(error)) from None
+    job = prepare(request, screen)
+    say_data(job, screen)
+    X = features_of(job, screen)
+    with screen.stage("comparing") as stage:
+        try:
+            frame = compare_methods(
+                X,
+                job.known,
+                job.n_clusters,
+                methods=names,
+                metric=job.metric,
+                parameters={name: value for name, value in job.parameters.items() if name != "n_init"},
+                n_folds=n_folds,
+                random_state=request.seed,
+                progress=lambda done, total, words: stage.step(done, total, f"comparing {words}"),
+                library="polars",
+            )
+        except InfeasibleConstraintsError as error:
+            raise Trouble("what you know cannot all be met", INFEASIBLE, str(error)) from None
+        except (ValueError, TypeError, ImportError) as error:
+            raise Trouble(told(error)) from None
+    columns = frame_columns(frame)
+    rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    screen.table(
+        ["method", "score", "error", "must-links met", "cannot-links met", "broken", "seconds", ""],
+        [_cells(row) for row in rows],
+        right=range(1, 7),
+    )
+    screen.say(
+        "score: share of held-out statements that came out as stated, must- and cannot-links each half"
+    )
+    screen.say(in_words(frame))
+    chosen = best(frame)
+    again = _next_command(chosen, request)
+    screen.say(f"\nTake it: {again}")
+    screen.finish({"chosen": chosen, "words": in_words(frame), "command": again, "methods": rows})
+    return DONE
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    if row["status"] != "ok":
+        return [row["method"], "", "", "", "", "", "", row["status"]]
+    return [
+        row["method"],
+        _share(row["score"]),
+        _share(row["error"]),
+        _share(row["must_met"]),
+        _share(row["cannot_met"]),
+        _share(row["kept_broken"]),
+        f"{row['seconds']:.3f}",
+        "chosen" if row["chosen"] else "",
+    ]
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None or value != value else f"{value:.3f}"
+
+
+def _next_command(chosen: str, request: Request) -> str:
+    """The command that clusters with the chosen method: what was typed, without what only `compare` has."""
+    from coterie.cli._app import typed
+
+    words = _without(typed()[1:], ["--methods", "--folds"])
+    words = [word for word in words if word != "--json"]
+    if chosen == "plain":  # the statements mislead: leave them out
+        words = _without(words, ["--pairs", "--labels", "--distinct", "--across"])
+        freed = [column for column in (request.labels, request.distinct, request.across) if column]
+        words += ["--drop", ",".join(freed)] if freed else []
+    else:
+        words += ["--method", chosen]
+    return shlex.join(["coterie", "cluster", *words])
+
+
+def _without(words: list[str], options: list[str]) -> list[str]:
+    """The words without these options and their values."""
+    kept, at = [], 0
+    while at < len(words):
+        if words[at] in options:
+            at += 1  # its value follows
+        elif words[at].partition("=")[0] not in options:
+            kept.append(words[at])
+        at += 1
+    return kept

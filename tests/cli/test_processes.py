@@ -1,0 +1,154 @@
+"""The command as a real process: quick to answer, whole or nothing when it is killed."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+
+COTERIE = [sys.executable, "-m", "coterie.cli"]
+WHOLE = {"labels.csv", "model.joblib", "report.html", "run.json"}
+
+
+def run(*words, cwd, **more):
+    return subprocess.run(
+        [*COTERIE, *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=120, **more
+    )
+
+
+QUICK = [["--help"], ["methods"], ["check", "people.csv", "--id", "name", "--pairs", "pairs.csv", "-k", "3"]]
+
+
+@pytest.mark.parametrize("words", QUICK, ids=lambda words: words[0])
+def test_quick_commands_load_nothing_heavy(people, tmp_path, words):
+    code = (
+        "import sys; from coterie.cli import main; main(sys.argv[1:]); "
+        "print([m for m in ('sklearn', 'scipy', 'polars', 'matplotlib', 'numba') if m in sys.modules])"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert answer.stdout.splitlines()[-1] == "[]", answer.stderr
+
+
+def test_no_bar_and_no_colour_in_a_pipe(people, tmp_path):
+    answer = run("cluster", "people.csv", "-k", 3, "--id", "name", "-o", "out", cwd=tmp_path)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert "\x1b" not in answer.stdout
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_any_console_will_do(tmp_path, encoding, more):
+    names = ["\N{SLIGHTLY SMILING FACE}", "\u540d", "c", "d"]
+    pl.DataFrame({"\u540d": names, "x": [1, 2, 3, 4]}).write_csv(tmp_path / "t.csv")
+    pairs = {"i": names[:1], "j": names[1:2], "kind": ["must-link"]}
+    pl.DataFrame(pairs).write_csv(tmp_path / "p.csv")
+    words = ["check", "t.csv", "--id", "\u540d", "--pairs", "p.csv", "-k", "2", *more]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    answer = subprocess.run(
+        [*COTERIE, *words], cwd=tmp_path, capture_output=True, env=environment, timeout=60
+    )
+    assert (answer.returncode, answer.stderr) == (0, b"")
+    if more:
+        assert json.loads(answer.stdout)["status"] == "feasible"
+
+
+def test_without_the_extra_the_command_says_what_to_install(tmp_path):
+    code = (
+        "import sys; sys.modules['typer'] = None; from coterie.cli import main; sys.exit(main(['methods']))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert answer.returncode == 2
+    assert answer.stderr == 'coterie: the command line needs typer: pip install "coterie[cli]"\n'
+
+
+def test_a_reader_that_leaves_early(people, tmp_path):
+    words = " ".join([*COTERIE, "methods"])
+    answer = subprocess.run(
+        f"{words} | head -1", shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert answer.stderr == ""
+
+
+@pytest.fixture
+def many_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    pl.DataFrame(rng.normal(size=(3000, 4)), schema=list("abcd")).write_csv(tmp_path / "many.csv")
+    return tmp_path
+
+
+def killed_at(folder, seconds, how):
+    """Start a run, end it after some time, and say what is left."""
+    process = subprocess.Popen(
+        [*COTERIE, "cluster", "many.csv", "-k", "4", "-o", "out", "--force"],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.send_signal(how)
+        process.wait()
+    return process.returncode
+
+
+def look(folder):
+    out = folder / "out"
+    if out.exists():
+        assert {path.name for path in out.iterdir()} >= WHOLE
+        assert len(pl.read_csv(out / "labels.csv")) == 3000
+        assert (out / "run.json").read_text().endswith("}\n")
+    return out.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_a_killed_run_leaves_nothing_or_all(many_rows):
+    start = time.monotonic()
+    assert run("cluster", "many.csv", "-k", 4, "-o", "out", cwd=many_rows).returncode == 0
+    whole = time.monotonic() - start
+    shutil.rmtree(many_rows / "out")
+    for share, how in ((0.6, signal.SIGKILL), (0.8, signal.SIGTERM), (0.95, signal.SIGKILL)):
+        killed_at(many_rows, whole * share, how)
+        look(many_rows)
+    # what a killed run left is swept by the next one
+    assert run("cluster", "many.csv", "-k", 4, "-o", "out", "--force", cwd=many_rows).returncode == 0
+    assert {path.name for path in many_rows.iterdir()} == {"many.csv", "out"}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_a_run_killed_at_any_time_leaves_nothing_or_all(many_rows, seed):
+    start = time.monotonic()
+    assert run("cluster", "many.csv", "-k", 4, "-o", "out", cwd=many_rows).returncode == 0
+    whole = time.monotonic() - start
+    rng = np.random.default_rng(seed)
+    found = []
+    for number in range(40):
+        if rng.random() < 0.5:
+            shutil.rmtree(many_rows / "out", ignore_errors=True)
+        killed_at(many_rows, whole * rng.uniform(0.4, 1.1), (signal.SIGKILL, signal.SIGTERM)[number % 2])
+        found.append(look(many_rows))
+    assert run("cluster", "many.csv", "-k", 4, "-o", "out", "--force", cwd=many_rows).returncode == 0
+    assert {path.name for path in many_rows.iterdir()} == {"many.csv", "out"}
+
+
+def test_a_reader_that_leaves_does_not_stop_the_work(people, tmp_path):
+    words = f"{' '.join(COTERIE)} cluster people.csv -k 3 --id name -o out | head -1"
+    answer = subprocess.run(words, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (answer.stdout, answer.stderr) == ("people.csv: 90 rows, 6 columns\n", "")
+    assert {path.name for path in (tmp_path / "out").iterdir()} >= WHOLE
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell of POSIX")
+def test_closed_streams(people, tmp_path):
+    words = f"{' '.join(COTERIE)} cluster people.csv -k 3 --id name --no-report -o out >&- 2>&-"
+    assert subprocess.run(words, shell=True, cwd=tmp_path, timeout=60).returncode == 0
+    assert (tmp_path / "out" / "labels.csv").exists()
