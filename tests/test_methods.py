@@ -77,6 +77,11 @@ def frame(**columns):
         (Task(6, 2, frame(hard=[True, False])), "PCKMeans", "some pairs are marked hard"),
         (Task(6, 2, frame(hard=[True, True])), "COPKMeans", "all statements can be met"),
         (Task(6, 2, PAIRS, frozenset({"sizes"})), "SizeConstrainedKMeans", "bounds on sizes"),
+        (
+            Task(6, 2, RING, frozenset({"sizes"})),
+            "SizeConstrainedKMeans",
+            "cannot all be met, so they are weighed",
+        ),
         (Task(6, 2, None, frozenset({"sizes", "loads"})), "SizeConstrainedKMeans", "loads and sizes"),
         (Task(6, 2, PAIRS, metric="cosine"), "COPKMeans", "all statements can be met"),
         (Task(200_000, 2), "COPKMeans", "one start"),
@@ -88,7 +93,10 @@ def test_the_rule(task, name, reason):
     assert reason in choice.reason
     assert name in AUTO_RULE
     assert choice.method.refuses(task) is None
-    assert choice.parameters == ({"n_init": 1} if task.n_items > 100_000 else {})
+    expected = {"n_init": 1} if task.n_items > 100_000 else {}
+    if name == "SizeConstrainedKMeans" and "weighed" in reason:
+        expected["weight"] = "auto"
+    assert choice.parameters == expected
 
 
 def test_what_is_too_hard_to_decide_is_weighed():

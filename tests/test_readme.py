@@ -1,22 +1,9 @@
-"""The front page is true: its Python runs, and prints what it says."""
+"""The front page is true: what it names exists. `test_docs` runs what it shows."""
 
 import re
 from pathlib import Path
 
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text()
-
-
-def test_python_of_the_readme_prints_what_it_says(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.S)
-    assert len(blocks) == 3
-    for code, n_promised in zip(blocks, (1, 1, 3), strict=True):
-        exec(compile(code, "README.md", "exec"), {})
-        printed = capsys.readouterr().out
-        promised = re.findall(r"^# (.+)$", code, flags=re.M)
-        assert len(promised) == n_promised
-        for line in promised:
-            assert line in printed
-    assert printed.startswith("feasible\ninfeasible with 2 clusters")
 
 
 def test_every_method_of_the_readme_exists():

@@ -24,7 +24,7 @@ _BOUNDS = frozenset({"sizes", "loads", "groups"})
 _ALL_KINDS = frozenset({"must-link", "cannot-link", "label", "distinct", "across"})
 
 AUTO_RULE = """\
-1. Bounds on sizes: SizeConstrainedKMeans, in which every statement holds too.
+1. Bounds on sizes: SizeConstrainedKMeans; every statement holds too, or is weighed where 4 says so.
 2. Known labels and nothing else: ConstrainedSeedKMeans.
 3. Nothing stated, or statements that can all be met and of which none is doubtful: COPKMeans.
 4. Otherwise (a confidence or different strengths are stated, some pairs are marked hard and others not,
@@ -276,36 +276,39 @@ def _by_rule(task: Task, budget: int) -> Choice:
         return Choice(find_method(name), reason)
 
     known = task.constraints
-    if task.bounds:
-        return take("SizeConstrainedKMeans", f"bounds on {' and '.join(sorted(task.bounds))} are given")
-    if known is None or not known:
-        return take("COPKMeans", "nothing is stated, so it is plain k-means")
-    if known.kinds == {"label"} and all(group.weight is None for group in known.groups):
+    only_labels = known is not None and known.kinds == {"label"} and not task.bounds
+    if known and only_labels and all(group.weight is None for group in known.groups):
         return take("ConstrainedSeedKMeans", "labels of some items are known, and nothing else")
-    doubt = _doubt(known)
+    doubt = _doubt(known, task.n_clusters, budget) if known else None
+    if task.bounds:
+        given = f"bounds on {' and '.join(sorted(task.bounds))} are given"
+        if doubt is None:
+            return take("SizeConstrainedKMeans", given)
+        return Choice(find_method("SizeConstrainedKMeans"), f"{given}; {doubt}", {"weight": "auto"})
+    if not known:
+        return take("COPKMeans", "nothing is stated, so it is plain k-means")
     if doubt is not None:
-        return take("PCKMeans", f"{doubt}, so they are weighed against each other")
-    answer = known.check(task.n_clusters, budget=budget)
-    if answer.certificate is not None:
-        hard = known.only_hard()
-        collision = hard.check(task.n_clusters, budget=budget).certificate if hard else None
-        if collision is not None:
-            raise InfeasibleConstraintsError(f"{collision} {collision.what_to_drop()}", collision)
-        return take("PCKMeans", "the statements cannot all be met, so they are weighed against each other")
-    if answer.status == "undecided":
-        return take(
-            "PCKMeans", "nobody found out in time whether all statements can be met, so they are weighed"
-        )
+        return take("PCKMeans", doubt)
     return take("COPKMeans", "all statements can be met, and none is marked as doubtful")
 
 
-def _doubt(known: Constraints) -> str | None:
-    """What says that some statements are less sure than others."""
-    tables = [table for table in (known.must_table, known.cannot_table) if table.n]
+def _doubt(known: Constraints, n_clusters: int, budget: int) -> str | None:
+    """Why the statements are weighed and not all obeyed; None if they can be obeyed."""
+    weighed = "so they are weighed against each other"
+    tables = [table.take(table.active) for table in (known.must_table, known.cannot_table)]
     if any((table.confidence == table.confidence).any() for table in tables):  # NaN: not stated
-        return "confidences are stated"
-    if len({float(w) for table in tables for w in set(table.weight[~table.hard].tolist())}) > 1:
-        return "strengths differ (a pair that is stated twice counts double)"
-    if len({bool(value) for table in tables for value in set(table.hard.tolist())}) > 1:
-        return "some pairs are marked hard and others not"
-    return None
+        return f"confidences are stated, {weighed}"
+    if len({weight for table in tables for weight in table.weight[~table.hard].tolist()}) > 1:
+        return f"strengths differ (a pair that is stated twice counts double), {weighed}"
+    if len({hard for table in tables for hard in table.hard.tolist()}) > 1:
+        return f"some pairs are marked hard and others not, {weighed}"
+    answer = known.check(n_clusters, budget=budget)
+    if answer.status == "undecided":
+        return "nobody found out in time whether all statements can be met, so they are weighed"
+    if answer.certificate is None:
+        return None
+    hard = known.only_hard()
+    collision = hard.check(n_clusters, budget=budget).certificate if hard else None
+    if collision is not None:
+        raise InfeasibleConstraintsError(f"{collision} {collision.what_to_drop()}", collision)
+    return f"the statements cannot all be met, {weighed}"

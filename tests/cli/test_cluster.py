@@ -337,7 +337,7 @@ def test_labels_of_an_earlier_run_are_no_feature(coterie, people, tmp_path):
 
 
 def test_a_column_called_cluster_stays(coterie, tmp_path):
-    (tmp_path / "t.csv").write_text("cluster,x\n" + "".join(f"{n % 2},{n}\n" for n in range(10)))
+    (tmp_path / "t.csv").write_text("cluster,x\n" + "".join(f"{n % 2},{n * n}\n" for n in range(10)))
     answer = coterie("cluster", "t.csv", "-k", 2, "-o", "out", "--json")
     table = pl.read_csv(tmp_path / "out" / "labels.csv")
     assert table.columns == ["cluster", "x", answer.json["label_column"]]
@@ -402,3 +402,41 @@ def test_names_with_commas(coterie, tmp_path):
     assert used("--drop", "d,c", "--numeric", "a,b") == ["a,b"]
     assert coterie("cluster", "t.csv", "-k", 2, "--map", "c,c").code == 2
     assert coterie("cluster", "t.csv", "-k", 2, "--map", '"a,b",c', "-o", "out").code == 0
+
+
+@pytest.mark.parametrize(
+    "words", [["-k", 3, "-o", "out", "--", "people.csv"], ["people.csv", "--clusters=3", "-o", "out"]]
+)
+def test_the_command_again_also_after_a_double_dash(coterie, people, words):
+    answer = coterie("cluster", "--no-report", "--id", "name", *words)
+    command = next(line for line in answer.out.splitlines() if line.startswith("Again: "))
+    assert coterie(*shlex.split(command)[2:]).code == 0
+
+
+def test_minus_one_is_a_group_like_others(coterie, tmp_path):
+    rows = {"id": list("abcdef"), "g": [-1, -1, None, None, 3, 3], "x": [1.0, 1.1, 5.0, 5.1, 1.2, 5.2]}
+    pl.DataFrame(rows).write_csv(tmp_path / "g.csv")
+    assert coterie("cluster", "g.csv", "-k", 2, "--id", "id", "--distinct", "g", "-o", "out").code == 0
+    labels = labels_of(tmp_path / "out")
+    assert labels[0] != labels[1]
+    assert labels[4] != labels[5]
+    answer = coterie("check", "g.csv", "-k", 2, "--id", "id", "--distinct", "g")
+    assert "4 items in 2 distinct groups; 2 have no value." in answer.out
+
+
+def test_many_rows_make_one_start_whoever_chose_the_method(coterie, people, monkeypatch):
+    monkeypatch.setattr("coterie.methods.ONE_START_ABOVE", 50)
+    for method in ("auto", "PCKMeans"):
+        words = ["--id", "name", "--method", method, "--plan", "--json"]
+        assert coterie("cluster", "people.csv", "-k", 3, *words).json["plan"]["parameters"] == {"n_init": 1}
+
+
+def test_bounds_with_doubtful_statements(coterie, people, tmp_path):
+    lines = "i,j,kind\np00,p01,must-link\np01,p02,must-link\np00,p02,cannot-link\n"
+    (tmp_path / "wrong.csv").write_text(lines)
+    words = ["--id", "name", "--pairs", "wrong.csv", "--size-min", 25, "-o", "out"]
+    answer = coterie("cluster", "people.csv", "-k", 3, *words)
+    assert answer.code == 0, answer.err
+    assert "bounds on sizes are given; the statements cannot all be met, so they are weighed" in answer.out
+    assert np.bincount(labels_of(tmp_path / "out")).min() >= 25
+    assert "1 of 3 constraints are broken" in answer.out

@@ -139,6 +139,22 @@ def test_apply_refuses_what_does_not_fit(coterie, run_folder, tmp_path):
     assert "90 rows of region with a value that is new" in answer.out
 
 
+@pytest.mark.parametrize("method", [method.name for method in METHODS if "cosine" in method.metrics])
+def test_new_rows_of_text(coterie, tmp_path, method):
+    text = [*["dogs and cats play in the garden"] * 9, *["stocks and bonds fell on monday"] * 9]
+    known = ["a", *[None] * 16, "b"]
+    pl.DataFrame({"text": text, "label": known}).write_csv(tmp_path / "t.csv")
+    words = ["--text", "text", "--labels", "label", "--method", method, "--no-report", "-o", "out"]
+    assert coterie("cluster", "t.csv", "-k", 2, *words).code == 0
+    pl.DataFrame({"text": ["cats play", "bonds on monday", "zebra"]}).write_csv(tmp_path / "new.csv")
+    answer = coterie("apply", "out", "new.csv", "--json")
+    assert answer.code == 0, answer.out
+    first, second, nothing = pl.read_csv(tmp_path / "new-clusters.csv")["cluster"].to_list()
+    assert (first != second, nothing) == (True, -1)
+    assert answer.json["n_in_none"] == 1
+    assert any("nothing that is known (row 2)" in note for note in answer.json["notes"])
+
+
 def test_a_model_that_is_none(coterie, people, tmp_path):
     (tmp_path / "junk.joblib").write_bytes(b"\x80junk")
     joblib.dump({"a": 1}, tmp_path / "other.joblib")
@@ -164,6 +180,25 @@ def test_report_writes_the_page_again(coterie, run_folder, tmp_path):
     assert "People &amp; places" in text
     assert "height" in text
     assert not [path for path in (tmp_path / "out").iterdir() if path.name.startswith(".")]
+
+
+def test_report_keeps_the_map_and_title_of_the_run(coterie, people, tmp_path):
+    words = ["--id", "name", "--map", "age,height", "--title", "My people", "-o", "out"]
+    assert coterie("cluster", "people.csv", "-k", 3, *words).code == 0
+    page = tmp_path / "out" / "report.html"
+    before = re.sub(r"Made [^<]*", "", page.read_text())
+    assert coterie("report", "out").code == 0
+    assert re.sub(r"Made [^<]*", "", page.read_text()) == before
+
+
+def test_report_of_a_matrix_that_has_changed(coterie, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    np.save(tmp_path / "x.npy", X)
+    assert coterie("cluster", "x.npy", "-k", 2, "-o", "out").code == 0
+    assert coterie("report", "out").code == 0
+    np.save(tmp_path / "x.npy", X[::-1])
+    answer = coterie("report", "out")
+    assert (answer.code, "has changed since the run" in answer.err) == (2, True)
 
 
 def test_report_of_what_is_no_run(coterie, run_folder, tmp_path):

@@ -130,12 +130,14 @@ def test_a_run_killed_at_any_time_leaves_nothing_or_all(many_rows, seed):
     assert run("cluster", "many.csv", "-k", 4, "-o", "out", cwd=many_rows).returncode == 0
     whole = time.monotonic() - start
     rng = np.random.default_rng(seed)
-    found = []
+    codes = []
     for number in range(40):
         if rng.random() < 0.5:
             shutil.rmtree(many_rows / "out", ignore_errors=True)
-        killed_at(many_rows, whole * rng.uniform(0.4, 1.1), (signal.SIGKILL, signal.SIGTERM)[number % 2])
-        found.append(look(many_rows))
+        how = (signal.SIGKILL, signal.SIGTERM)[number % 2]
+        codes.append(killed_at(many_rows, whole * rng.uniform(0.4, 1.1), how))
+        look(many_rows)
+    assert {-signal.SIGKILL, 130} <= set(codes)  # both kinds of kill came in time
     assert run("cluster", "many.csv", "-k", 4, "-o", "out", "--force", cwd=many_rows).returncode == 0
     assert {path.name for path in many_rows.iterdir()} == {"many.csv", "out"}
 
@@ -152,3 +154,39 @@ def test_closed_streams(people, tmp_path):
     words = f"{' '.join(COTERIE)} cluster people.csv -k 3 --id name --no-report -o out >&- 2>&-"
     assert subprocess.run(words, shell=True, cwd=tmp_path, timeout=60).returncode == 0
     assert (tmp_path / "out" / "labels.csv").exists()
+
+
+def test_a_kill_between_two_renames_loses_nothing(tmp_path, monkeypatch):
+    """The one moment in which neither the old nor the new folder is in place."""
+    from coterie.cli import _folder
+
+    def run_to(content, before=None):
+        with _folder.whole_folder(tmp_path / "out", force=True) as folder:
+            (folder / "run.json").write_text(content)
+            if before:
+                before()
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    run_to("old")
+    real, renamed = type(tmp_path).rename, []
+
+    def rename(path, target):  # the second of the two is interrupted; the one that puts things right is not
+        renamed.append(path.name)
+        if len(renamed) == 2:
+            raise KeyboardInterrupt
+        return real(path, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(tmp_path), "rename", rename)
+        with pytest.raises(KeyboardInterrupt):
+            run_to("new")
+    assert len(renamed) == 3
+    assert (tmp_path / "out" / "run.json").read_text() == "old"
+    # killed for good: the next run brings it back before it does anything else
+    (tmp_path / "out").rename(tmp_path / ".out.coterie-999999999-old")
+    with pytest.raises(KeyboardInterrupt):
+        run_to("new", stop)
+    assert (tmp_path / "out" / "run.json").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

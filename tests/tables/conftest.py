@@ -1,8 +1,9 @@
-"""A file of the given content, and the one-line error that it ends in."""
+"""A file or a table of the given content, and the one-line error that it ends in."""
 
+import polars as pl
 import pytest
 
-from coterie.tables import TableError, read_table
+from coterie.tables import Table, TableError, read_table
 
 
 @pytest.fixture
@@ -21,6 +22,17 @@ def read(file):
         return read_table(file(content, name), **words)
 
     return reading
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A table of the given columns of 60 values, and one of numbers, `x`."""
+
+    def make(**columns):
+        x = [float(at % 7) for at in range(60)]
+        return Table(tmp_path / "t.parquet", frame=pl.DataFrame({"x": x, **columns}, strict=False))
+
+    return make
 
 
 @pytest.fixture

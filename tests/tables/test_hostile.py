@@ -3,6 +3,9 @@
 import gzip
 import os
 import random
+import shlex
+import subprocess
+import sys
 from datetime import date
 
 import numpy as np
@@ -141,6 +144,19 @@ def test_a_panic_is_not_shown_and_other_words_are(capfd):
     with pytest.raises(pl.exceptions.PanicException), quiet_panics():
         panic()
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell of POSIX")
+def test_without_output_streams(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n")
+    code = (
+        "import sys, os; from coterie.tables import read_table, write_table; "
+        "sys.stderr = open(os.devnull, 'w'); "
+        "write_table(read_table('t.csv'), 'out.csv', {'cluster': [0, 1]})"
+    )
+    words = f'{shlex.quote(sys.executable)} -c "{code}" >&- 2>&-'
+    assert subprocess.run(words, shell=True, cwd=tmp_path, timeout=60).returncode == 0
+    assert (tmp_path / "out.csv").read_text() == "a,b,cluster\n1,2,0\n3,4,1\n"
 
 
 def test_whole_files_can_be_used(whole, tmp_path):

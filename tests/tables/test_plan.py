@@ -14,14 +14,6 @@ NUMBERS = [float(at % 7) for at in range(N)]
 SENTENCES = [f"a quick brown fox number {at}" for at in range(N)]
 
 
-@pytest.fixture
-def table(tmp_path):
-    def make(**columns):
-        return Table(tmp_path / "t.parquet", frame=pl.DataFrame({"x": NUMBERS, **columns}, strict=False))
-
-    return make
-
-
 def use_of(plan, name):
     return next(use for use in plan.columns if use.name == name)
 
@@ -32,7 +24,7 @@ def use_of(plan, name):
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        (list(range(N)), "standardised"),
+        (list(range(0, 2 * N, 2)), "standardised"),
         (NUMBERS, "standardised"),
         ([True, False] * 30, "true is 1 and false 0, standardised"),
         ([date(2020, 1, 1 + at % 20) for at in range(N)], "days since 1970, standardised"),
@@ -51,28 +43,7 @@ def test_numbers_truth_and_dates_are_numeric(table, values, reason):
 def test_without_scaling(table):
     plan = plan_features(table(), scale=False)
     assert use_of(plan, "x").reason == "as it is"
-    assert plan.notes == ("1 numeric column not standardised (--no-scale).",)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["id", "ID", "index", "Key", "row", "customer_id", "customer id", "customerId", "Unnamed: 0", " id "],
-)
-def test_what_looks_like_an_identifier_is_left_out(table, name):
-    plan = plan_features(table(**{name: list(range(N))}))
-    use = use_of(plan, name)
-    assert use.use == "left out"
-    assert "it looks like an identifier" in use.reason
-    assert "--numeric" in use.reason
-    assert use_of(plan_features(table(**{name: list(range(N))}), numeric=[name]), name).use == "numeric"
-
-
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [("id", [at // 2 for at in range(N)]), ("idle", range(N)), ("paid", range(N)), ("id", NUMBERS)],
-)
-def test_what_does_not_look_like_one_is_kept(table, name, values):
-    assert use_of(plan_features(table(**{name: list(values)})), name).use == "numeric"
+    assert plan.notes == ("1 numeric column not standardised (--no-scale): x.",)
 
 
 # ---- text -----------------------------------------------------------------------------------------------
@@ -99,7 +70,7 @@ def test_text_is_category_text_or_left_out(table, values, use):
 
 @pytest.mark.parametrize(("n", "n_levels", "use"), [(100, 50, "category"), (102, 51, "left out")])
 def test_at_most_fifty_values_make_a_category(tmp_path, n, n_levels, use):
-    frame = pl.DataFrame({"y": [f"c{at % n_levels}" for at in range(n)], "x": range(n)})
+    frame = pl.DataFrame({"y": [f"c{at % n_levels}" for at in range(n)], "x": range(0, 2 * n, 2)})
     assert use_of(plan_features(Table(tmp_path / "t.parquet", frame=frame)), "y").use == use
 
 
@@ -110,11 +81,14 @@ def test_categories_by_type(table, dtype):
 
 def test_reasons_say_how_to_force_it(table):
     reason = use_of(plan_features(table(y=[f"name{at}" for at in range(N)])), "y").reason
-    assert reason == "short text, 60 different values in 60 rows (--category y or --text y takes it)"
+    assert reason == "short text, 60 different values in 60 rows; --category y or --text y takes it"
     reason = use_of(plan_features(table(y=[f"{at:03}" for at in range(N)])), "y").reason
-    assert reason.endswith(
-        "(its numbers are written as codes; --numeric y or --category y or --text y takes it)"
+    assert reason == (
+        "numbers written as text or codes, 60 different values in 60 rows; --numeric y, --category y or "
+        "--text y takes it"
     )
+    reason = use_of(plan_features(table(**{"my name": [f"name{at}" for at in range(N)]})), "my name").reason
+    assert reason.endswith('--category "my name" or --text "my name" takes it')
 
 
 @pytest.mark.parametrize("share", [30, 59])
@@ -125,6 +99,8 @@ def test_mixed_columns_are_an_error_unless_forced(table, refused, share):
         f"there is 'unknown' in row {share} (rows are counted from 0). "
         "Mend it, or pass --category y, --text y or --drop y."
     )
+    signed = table(y=[str(at) for at in range(share)] + ["1,234"] * (N - share))
+    assert "Write plain numbers (1234, not '1,234'), or pass" in refused(plan_features, signed)
     assert use_of(plan_features(mixed, category=["y"]), "y").use == "category"
     assert use_of(plan_features(mixed, text=["y"]), "y").use == "text"
     assert use_of(plan_features(mixed, drop=["y"]), "y").use == "left out"
@@ -141,7 +117,7 @@ def test_one_date_that_is_none_makes_text(table):
 
 @pytest.mark.parametrize(
     ("values", "kind"),
-    [([[1, 2]] * N, "List"), ([{"a": 1}] * N, "Struct"), ([b"x"] * N, "Binary")],
+    [([[1, 2]] * N, "List"), ([{"a": 1}] * N, "Struct"), ([b"x"] * N, "Binary"), ([b"\xff"] * N, "Binary")],
 )
 def test_lists_and_the_like_are_left_out(table, refused, values, kind):
     use = use_of(plan_features(table(y=values)), "y")
@@ -151,6 +127,14 @@ def test_lists_and_the_like_are_left_out(table, refused, values, kind):
         said = refused(plan_features, table(y=values), **{forced: ["y"]})
         assert said.startswith("t.parquet: column 'y' holds")
         assert said.endswith(f"no {forced} values.")
+
+
+def test_lengths_of_time_are_no_words(table, refused):
+    some = table(y=[timedelta(hours=at) for at in range(N)])
+    for forced in ("category", "text"):
+        said = refused(plan_features, some, **{forced: ["y"]})
+        assert said == f"t.parquet: column 'y' holds Duration(time_unit='us'), no {forced} values."
+    assert use_of(plan_features(some, numeric=["y"]), "y").use == "numeric"
 
 
 # ---- what the user says ---------------------------------------------------------------------------------
@@ -220,7 +204,7 @@ def test_nothing_left(tmp_path, refused):
     empty = Table(tmp_path / "t.parquet", frame=pl.DataFrame({"a": [1, 1], "b": ["x", "y"], "id": [1, 2]}))
     said = refused(plan_features, empty)
     assert said.startswith(
-        "t.parquet: no column is left to cluster by: a (it is 1 in every row), b (short text"
+        "t.parquet: no column is left to cluster by: a (it is 1 in every row); b (short text, 2 different"
     )
     single = Table(tmp_path / "t.parquet", frame=pl.DataFrame({"a": [1], "b": ["x"]}))
     assert "no column is left" in refused(plan_features, single)
@@ -237,8 +221,8 @@ def test_missing_values_are_named_and_refused(table, refused):
         words=[" " if at == 2 else sentence for at, sentence in enumerate(SENTENCES)],
     )
     assert refused(plan_features, gaps) == (
-        "t.parquet: 5 missing values: age (2, first in row 3), rate (1, first in row 17), region (1, first "
-        "in row 59), words (1, first in row 2) (rows are counted from 0). Pass --impute to fill them "
+        "t.parquet: 5 missing values (rows are counted from 0): age (2, first in row 3), rate (1, first in "
+        "row 17), region (1, first in row 59), words (1, first in row 2). Pass --impute to fill them "
         "(median, own category, empty text), or --drop the columns."
     )
     assert plan_features(gaps, drop=["age", "rate", "region", "words"])
@@ -253,7 +237,7 @@ def test_missing_values_are_named_and_refused(table, refused):
 
 def test_many_columns_with_gaps_are_counted(table, refused):
     gaps = table(**{f"c{at}": [None, *NUMBERS[1:]] for at in range(9)})
-    assert "c4 (1, first in row 0) and 4 more columns (rows" in refused(plan_features, gaps)
+    assert "c4 (1, first in row 0) and 4 more columns. Pass --impute" in refused(plan_features, gaps)
 
 
 @pytest.mark.parametrize("value", [float("inf"), -float("inf")])
@@ -272,7 +256,8 @@ def test_infinite_numbers_are_refused(table, refused, value, impute):
 def test_a_dense_matrix_is_columns_of_numbers(tmp_path, refused):
     values = np.array([[1.0, 5.0, np.nan], [2.0, 5.0, 1.0], [3.0, 5.0, 2.0]])
     table = Table(tmp_path / "m.npy", matrix=values)
-    assert "1 missing value: column 2 (1, first in row 0)" in refused(plan_features, table)
+    said = refused(plan_features, table)
+    assert "1 missing value (rows are counted from 0): column 2 (1, first in row 0). Pass" in said
     plan = plan_features(table, drop=["column 2"])
     assert [use.use for use in plan.columns] == ["numeric", "left out", "left out"]
     values[1, 0] = np.inf
@@ -295,12 +280,43 @@ def test_notes_say_what_is_done(table):
         table(a=NUMBERS, region=["n", "s"] * 30, words=SENTENCES, c=[1] * N), leave_out={"a": "used as id"}
     )
     assert plan.notes == (
-        "1 numeric column standardised (mean 0, deviation 1); --no-scale leaves it as it is.",
+        "1 numeric column standardised (mean 0, deviation 1): x; --no-scale leaves it as it is.",
         "1 category as columns of 0 and 1: region.",
         "1 text column as weights of words (TF-IDF): words.",
-        "2 columns left out: a (used as id), c (it is 1 in every row).",
+        "1 column left out: a (used as id).",
+        "1 column left out: c (it is 1 in every row).",
     )
     assert repr(plan) == "<FeaturePlan: 3 of 5 columns used, sqeuclidean>"
+
+
+def test_notes_name_numbers_and_say_which_are_dates(table):
+    days = [f"2020-01-{1 + at % 20:02}" for at in range(N)]
+    some = table(day=days, time=[datetime(2020, 1, 1 + at % 20) for at in range(N)], y=NUMBERS)
+    assert plan_features(some).notes == (
+        "4 numeric columns standardised (mean 0, deviation 1): x, day, time, y; --no-scale leaves them as "
+        "they are.",
+        "2 columns of dates or times, counted in days: day, time.",
+    )
+    plan = plan_features(table(**{f"c{at}": NUMBERS for at in range(12)}))
+    assert "): x, c0, c1, c2, c3, c4, c5, c6, c7, c8 and 3 more; --no-scale" in plan.notes[0]
+
+
+def test_columns_left_out_are_told_by_reason(table):
+    many = {f"c{at}": NUMBERS for at in range(23)}
+    names = [f"name{at}" for at in range(N)]
+    single = {"one": [1] * N, "word": ["w"] * N}
+    some = table(**many, **single, a=names, b=names[::-1], l=[[1]] * N, z=[None] * N, y=NUMBERS)
+    plan = plan_features(some, drop=list(many), leave_out={"x": "used as id"})
+    assert plan.notes[1:] == (
+        "1 column left out: x (used as id).",
+        f"23 columns left out: {', '.join(list(many)[:20])} and 3 more (dropped).",
+        "2 columns left out: one, word (only one value).",
+        "2 columns left out: a, b (short text, most values different; --category NAME or --text NAME takes "
+        "one).",
+        "1 column left out: l (it holds List(Int64), neither numbers nor text).",
+        "1 column left out: z (it has no values).",
+    )
+    assert use_of(plan, "one").reason == "it is 1 in every row"  # each column keeps its own
 
 
 def test_names_are_no_patterns(table):
@@ -323,5 +339,6 @@ def test_ten_thousand_columns(tmp_path):
     frame = pl.DataFrame(values, schema=[f"c{at}" for at in range(10_000)])
     table = Table(tmp_path / "t.parquet", frame=frame)
     plan = plan_features(table)
-    assert plan.notes[0].startswith("10,000 numeric columns standardised")
+    assert plan.notes[0].startswith("10,000 numeric columns standardised (mean 0, deviation 1): c0, c1, c2,")
+    assert "c9 and 9,990 more;" in plan.notes[0]
     assert plan.fit(table).shape == (20, 10_000)

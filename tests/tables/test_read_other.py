@@ -73,6 +73,17 @@ def test_json_lines_packed(read):
             '{"a":1}\n{"a":null}\n{"a":true}\n',
             "'a' holds a number in line 1 and true or false in line 3; a column needs values of one kind.",
         ),
+        ('{"a":1,"b":2}\n{"a":1,"a":1}\n', "line 2 names 'a' twice; keep one of them."),
+        ('{"a":1}\n\n{"a" : 1, "b": 2, "a":1}\n', "line 3 names 'a' twice; keep one of them."),
+        ('{"a":{"b":1,"b":2}}\n', "line 1 names 'b' twice; keep one of them."),
+        (
+            '{"a":"x"}\n{"a":"\\uD800"}\n',
+            "line 2 holds \\ud800, which is half of a character and no text; mend it.",
+        ),
+        (
+            '{"a":[{"\\ude00":1}]}\n',
+            "line 1 holds \\ude00, which is half of a character and no text; mend it.",
+        ),
         ('{"^a$":1}\n', "the column name '^a$' cannot be used; rename it, without ^ or $."),
         (
             b'{"a":"\xfc"}',
@@ -82,6 +93,26 @@ def test_json_lines_packed(read):
 )
 def test_json_lines_that_are_wrong(read, refused, content, message):
     assert refused(read, content, "t.jsonl") == f"t.jsonl: {message}"
+
+
+def test_json_lines_that_only_look_wrong(read):
+    table = read('{"a":"a:a:a","b":{"a":1}}\n{"a":"\\ud83d\\ude42","b":{"a":2}}\n', "t.jsonl")
+    assert table.frame["a"].to_list() == ["a:a:a", "🙂"]
+    assert table.notes == ()
+
+
+def test_json_columns_of_several_kinds_are_text_and_it_is_said(read):
+    content = '{"id":"x","n":1,"m":2}\n{"id":7,"n":2.5,"m":null}\n{"id":true,"n":3,"m":"y"}\n'
+    table = read(content, "t.jsonl")
+    assert table.frame["id"].to_list() == ["x", "7", "true"]
+    assert table.notes == (
+        "2 columns of several kinds of values, taken as text: id (a number in line 2), m (a number in line "
+        "1).",
+    )
+    assert read(content, "t.jsonl", only=["n"]).notes == ()
+    assert read(content, "t.jsonl", only=["id"]).notes == (
+        "1 column of several kinds of values, taken as text: id (a number in line 2).",
+    )
 
 
 def test_json_too_deep(read, refused):
@@ -164,6 +195,33 @@ def test_archives_that_are_wrong(read, refused, content, message):
     assert refused(read, content, "t.npz") == f"t.npz: {message}"
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"False", b"f(1) "),
+        (b"'<f8'", b"'<q@'"),
+        (b"(3, 3)", b"(3,(3)"),
+        (b"'descr'", b"'desxr'"),
+        (b"{", b"["),
+        (b"(3, 3)", b"('a',)"),
+        (b"(3, 3)", b"(-3,3)"),
+    ],
+)
+@pytest.mark.parametrize(("pack", "name"), [(npy, "t.npy"), (npz, "t.npz")])
+def test_damaged_headers_are_told_in_plain_words(read, refused, before, after, pack, name):
+    content = pack(np.eye(3))
+    assert content.count(before) == 1
+    said = refused(read, content.replace(before, after), name)
+    assert "damaged" in said or "cut off" in said
+    for word in ("ast.", "0x", "malformed", "dtype", "object"):
+        assert word not in said
+
+
+def test_too_many_columns(tmp_path, refused):
+    scipy.sparse.save_npz(tmp_path / "t.npz", scipy.sparse.csr_matrix((3, 1_000_001)))
+    assert "3 rows and 1,000,001 columns is too large" in refused(read_table, tmp_path / "t.npz")
+
+
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
 def test_sparse_archives(tmp_path, form):
     matrix = scipy.sparse.random(6, 4, 0.4, format=form, random_state=0)
@@ -233,7 +291,20 @@ _HEAD = "%%MatrixMarket matrix coordinate real general\n"
         (_HEAD + "3 3\n", "the line of sizes is '3 3'."),
         (_HEAD + "-3 3 1\n", "the line of sizes is '-3 3 1'."),
         (_HEAD + "0 3 0\n", "the matrix is empty: 0 rows, 3 columns."),
-        (_HEAD + "99999999999 3 1\n1 1 1\n", "a matrix of 99,999,999,999 x 3 is too large."),
+        (
+            _HEAD + "99999999999 3 1\n1 1 1\n",
+            "a matrix of 99,999,999,999 rows and 3 columns is too large; at most 100,000,000 rows and "
+            "1,000,000 columns can be read.",
+        ),
+        (
+            _HEAD + "90000000 90000000 1\n1 1 1\n",
+            "a matrix of 90,000,000 rows and 90,000,000 columns is too large; at most 100,000,000 rows and "
+            "1,000,000 columns can be read.",
+        ),
+        (
+            _HEAD + "90000000 3 1\n1 1 1\n",
+            "the matrix has 90,000,000 rows, but only 1 filled cells: nearly all rows are empty.",
+        ),
         (_HEAD + "3 3 9\n1 1 1\n", "there should be 27 numbers below the sizes, there are 3."),
         (_HEAD + "3 3 1\n4 1 1\n", "entry 1 stands at 4, 1, outside of 3 x 3."),
         (_HEAD + "3 3 1\n0 1 1\n", "entry 1 stands at 0, 1, outside of 3 x 3."),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from coterie.tables import read_table
+from coterie.tables import TableError, read_table
 
 
 def columns(table):
@@ -278,3 +278,25 @@ def test_what_was_written_is_read(tmp_path, rows):
                 assert value == cell
             else:
                 assert value == (int(cell) if isinstance(value, int) else float(cell))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("-0.7,0.2\n1.5,2\n3,4\n", "line 1 holds numbers, not names"),
+        ("sep=;\na;b\n1;2\n", "sep="),
+        ("a,b,\n1,2,\n3,4,\n", "the header ends in a separator"),
+        ("a,,b\n1,2,3\n", "column 2 has no name"),
+    ],
+)
+def test_headers_that_are_none(tmp_path, text, told):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(TableError, match=told):
+        read_table(tmp_path / "t.csv")
+
+
+def test_whole_numbers_as_names_are_taken_and_said(tmp_path):
+    (tmp_path / "t.csv").write_text("2019,2020\n1,2\n3,4\n")
+    table = read_table(tmp_path / "t.csv")
+    assert table.names == ("2019", "2020")
+    assert "taken from line 1" in table.notes[0]

@@ -1,5 +1,7 @@
 """Ids, numbers and columns by name."""
 
+from datetime import timedelta
+
 import numpy as np
 import polars as pl
 import pytest
@@ -48,7 +50,11 @@ def test_ids_that_do_not_do(read, refused, tmp_path):
     assert "column 'c' cannot hold ids: there is 1.5 in row 0" in refused(table.ids, "c")
     assert "there is no column 'e'" in refused(table.ids, "e")
     assert "there is 1e+17 in row 0" in refused(read("a,b\n1e17,2\n").ids, "a")
-    assert "they are text or whole numbers" in refused(frame_table(tmp_path, l=[[1], [2]]).ids, "l")
+    odd = frame_table(tmp_path, l=[[1], [2]], d=[timedelta(1), timedelta(2)], b=[b"\xff", b"y"], z=[None] * 2)
+    for name in odd.names:
+        assert "they are text or whole numbers" in refused(odd.ids, name)
+        if name != "d":
+            assert f"column {name!r} must hold numbers" in refused(odd.numbers, name)
 
 
 def test_numbers(read, refused):

@@ -1,5 +1,7 @@
 """The user's own columns come out as they were, with the new ones behind them."""
 
+import gzip
+
 import numpy as np
 import polars as pl
 import pytest
@@ -33,6 +35,41 @@ def test_a_file_that_changed_meanwhile_does_not_matter(file, tmp_path):
     assert (tmp_path / "out.csv").read_text() == "a,b,cluster\n1.5,x,0\n2.0,y,1\n"
     path.unlink()
     write_table(table, tmp_path / "out.csv", {"cluster": [0, 1]})
+
+
+LINES = (
+    '\ufeff{"id": "a", "x": 1.50, "big": 12345678901234567890123}\r\n\n'
+    '  {"x":2e3,"id":7,"l":[1, "\\u00fc"] }\n{ }\n{"id":"}","x":null}'
+)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_lines_come_out_as_they_stand_in_the_file(file, tmp_path, packed):
+    path = file(gzip.compress(LINES.encode()) if packed else LINES, "t.jsonl" + ".gz" * packed)
+    added = {"cluster": np.array([1, 0, 2, 0]), 'na"me': ["ü", None, "q", "r"], "p": [0.5, np.nan, 1.0, 2.0]}
+    write_table(read_table(path), tmp_path / "out.jsonl", added)
+    assert (tmp_path / "out.jsonl").read_text(encoding="utf-8") == (
+        '{"id": "a", "x": 1.50, "big": 12345678901234567890123,"cluster":1,"na\\"me":"ü","p":0.5}\n'
+        '{"x":2e3,"id":7,"l":[1, "\\u00fc"],"cluster":0,"na\\"me":null,"p":null}\n'
+        '{"cluster":2,"na\\"me":"q","p":1.0}\n'
+        '{"id":"}","x":null,"cluster":0,"na\\"me":"r","p":2.0}\n'
+    )
+    again = read_table(tmp_path / "out.jsonl")
+    assert again.frame["cluster"].to_list() == [1, 0, 2, 0]
+
+
+def test_lines_as_other_files_and_lines_that_changed(file, tmp_path):
+    path = file('{"a":1.50,"b":"x"}\n{"a":2,"b":"y"}\n', "t.jsonl")
+    table = read_table(path)
+    write_table(table, tmp_path / "out.csv", {"cluster": [0, 1]})
+    assert (tmp_path / "out.csv").read_text() == "a,b,cluster\n1.5,x,0\n2.0,y,1\n"
+    write_table(read_table(path, only=["b"]), tmp_path / "out.jsonl", {"cluster": [0, 1]})
+    assert (tmp_path / "out.jsonl").read_text() == '{"b":"x","cluster":0}\n{"b":"y","cluster":1}\n'
+    path.write_text('{"a":7}\n')
+    write_table(table, tmp_path / "out.jsonl", {"cluster": [0, 1]})
+    assert (tmp_path / "out.jsonl").read_text() == (
+        '{"a":1.5,"b":"x","cluster":0}\n{"a":2.0,"b":"y","cluster":1}\n'
+    )
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl", "ndjson"])

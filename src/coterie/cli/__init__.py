@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         130: interrupted. 1: a fault of ours.
     """
     try:
-        from coterie.cli._app import run
+        from coterie.cli._run import run
     except ImportError as error:
         missing = (error.name or "").partition(".")[0]
         if missing not in ("typer", "rich", "polars"):

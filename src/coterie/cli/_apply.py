@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from coterie.cli._folder import whole_file
 from coterie.cli._saved import load_model
 from coterie.cli._screen import Screen
 from coterie.cli._trouble import DONE, Trouble, told
+from coterie.constraints._conflict import count_of
 
 
 def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: bool, force: bool) -> int:
@@ -16,8 +18,6 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
 
     with screen.stage(f"reading {model}"):
         bundle, notes = load_model(model)
-    for note in notes:
-        screen.say(note)
     fitted, plan = bundle["model"], bundle["plan"]
     if not hasattr(fitted, "predict"):
         raise Trouble(f"{type(fitted).__name__} cannot label new rows; cluster them together with the old")
@@ -33,13 +33,15 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
             raise Trouble(f"{out} is the table itself; give another name with -o")
         with screen.stage("preparing the columns"):
             X = plan.transform(table, impute=impute)
-        for note in plan.notes_of_last:
-            screen.say(note)
+        notes += [*table.notes, *plan.notes_of_last]
         try:
             with screen.stage("finding the nearest clusters"):
                 labels = fitted.predict(X)
         except (ValueError, TypeError) as error:
             raise Trouble(told(error)) from None
+        if getattr(fitted, "metric", None) == "cosine":
+            labels, told_empty = _without_empty_rows(labels, X)
+            notes += told_empty
         column = free_name(table, "cluster")
         with whole_file(out, force) as file, screen.stage("writing"):
             write_table(table, file, {column: labels})
@@ -47,10 +49,37 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
         raise Trouble(str(error)) from None
     import numpy as np
 
-    sizes = np.bincount(labels[labels >= 0], minlength=len(fitted.cluster_centers_)).tolist()
-    screen.say(f"{table.n_rows:,} rows in {len(sizes)} clusters: {', '.join(f'{n:,}' for n in sizes)}")
+    sizes = np.bincount(labels[labels >= 0], minlength=fitted.n_clusters).tolist()
+    left = int((labels < 0).sum())
+    for note in notes:
+        screen.say(note)
+    in_none = f", {left:,} in none (-1)" if left else ""
+    screen.say(
+        f"{count_of(table.n_rows, 'row')} in {count_of(len(sizes), 'cluster')}: "
+        f"{', '.join(f'{n:,}' for n in sizes)}{in_none}"
+    )
     screen.say(f"Wrote {out}, with the column {column}")
     screen.finish(
-        {"out": str(out), "rows": table.n_rows, "sizes": sizes, "label_column": column, "notes": notes}
+        {
+            "out": str(out),
+            "rows": table.n_rows,
+            "sizes": sizes,
+            "n_in_none": left,
+            "label_column": column,
+            "notes": notes,
+        }
     )
     return DONE
+
+
+def _without_empty_rows(labels: Any, X: Any) -> tuple[Any, list[str]]:
+    """Rows in which nothing known occurs point nowhere: they get -1, and it is said."""
+    import numpy as np
+
+    empty = np.flatnonzero(np.asarray(abs(X).sum(axis=1)).ravel() == 0)
+    if not len(empty):
+        return labels, []
+    some = ", ".join(map(str, empty[:5].tolist())) + (", ..." if len(empty) > 5 else "")
+    labels = labels.copy()
+    labels[empty] = -1
+    return labels, [f"{count_of(len(empty), 'row')} with nothing that is known (row {some}): no cluster, -1."]

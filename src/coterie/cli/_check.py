@@ -17,6 +17,11 @@ from coterie.cli._trouble import DONE, INFEASIBLE, UNDECIDED, Trouble
 if TYPE_CHECKING:
     from coterie.constraints import Constraints
 
+_GROUPS = {
+    "label": ("1 known label", "known labels"),
+    "distinct": ("1 distinct group", "distinct groups"),
+    "across": ("1 group that stays apart", "groups that stay apart"),
+}
 _CODES = {"feasible": DONE, "infeasible": INFEASIBLE, "undecided": UNDECIDED}
 
 
@@ -51,9 +56,12 @@ def check(request: Request, screen: Screen) -> int:
 
 def _peeked(request: Request) -> Constraints | None:
     """The statements of a plain case, without loading what reads tables; None: it is not plain."""
-    if request.labels or request.distinct or request.across:
+    if any(column is not None for column in (request.labels, request.distinct, request.across)):
         return None
-    if request.pairs is None or request.pairs.suffix.lower() != ".csv":  # others may hold ids as numbers
+    pairs = request.pairs
+    if (
+        pairs is None or pairs.suffix.lower() != ".csv" or not pairs.is_file()
+    ):  # others may hold ids as numbers
         return None
     found = peek(request.data, request.id_column)
     if found is None:
@@ -62,7 +70,7 @@ def _peeked(request: Request) -> Constraints | None:
 
     n_rows, ids = found
     try:
-        return Constraints.read(request.pairs, ids=ids, n_items=n_rows if ids is None else None)
+        return Constraints.read(pairs, ids=ids, n_items=n_rows if ids is None else None)
     except (ValueError, TypeError, KeyError, OSError, csv.Error):
         return None  # and the long way says why
 
@@ -97,8 +105,11 @@ def diagnostics(known: Constraints) -> dict[str, Any]:
     if must or cannot:
         lines.append(f"{count_of(must, 'must-link')} and {count_of(cannot, 'cannot-link')}.")
     for group in known.groups:
-        words = {"label": "known labels", "distinct": "distinct groups", "across": "groups that stay apart"}
-        lines.append(f"{count_of(len(group.items), 'item')} in {group.n_codes:,} {words[group.kind]}.")
+        one, many = _GROUPS[group.kind]
+        words = one if group.n_codes == 1 else f"{group.n_codes:,} {many}"
+        none = known.n_items - len(group.items)
+        rest = f"; {none:,} have no value" if none else ""
+        lines.append(f"{count_of(len(group.items), 'item')} in {words}{rest}.")
     biggest: list[str] = []
     if len(together):
         members = np.flatnonzero(known.components == np.argmax(sizes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 import time
 from datetime import UTC, datetime
@@ -12,12 +13,13 @@ from coterie.cli._fit import features_of, fit
 from coterie.cli._folder import MARK, check_free, whole_folder
 from coterie.cli._request import Job, Request, prepare
 from coterie.cli._screen import Screen, as_json
-from coterie.cli._trouble import DONE, Trouble, one_line
+from coterie.cli._trouble import DONE, Trouble, in_options, one_line
+from coterie.cli._typed import typed, with_options
 from coterie.constraints._conflict import count_of
 
 RUN_FORMAT, MODEL_FORMAT = "coterie-run", "coterie-model"
-# What a table is written as; matrices have no columns of their own and become a CSV of rows and labels.
 _MOST_LISTED = 200  # columns that a plan lists
+# What a table is written as; matrices have no columns of their own and become a CSV of rows and labels.
 _WRITTEN_AS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
@@ -37,7 +39,9 @@ def cluster(
     job = prepare(request, screen)
     say_data(job, screen)
     given = "".join(f", {name} = {value}" for name, value in job.parameters.items())
-    screen.say(f"Method: {job.choice.method.name} ({job.choice.reason}); k = {job.n_clusters}{given}")
+    distance = ", cosine distance" if job.metric == "cosine" else ""
+    words = f"{job.choice.method.name} ({job.choice.reason}); k = {job.n_clusters}{given}{distance}"
+    screen.say(f"Method: {words}")
     if plan_only:
         screen.table(
             ["column", "use", "why"],
@@ -69,8 +73,11 @@ def cluster(
             "warnings": warned,
             **_outcome(model),
             "versions": versions(),
+            "map": job.request.map_columns,
+            "title": title or f"{job.table.path.name}: {count_of(job.n_clusters, 'cluster')}",
         }
-        files = _write(folder, job, X, model, facts, seconds, screen, title=title, report=report)
+        facts["data"]["blake2b"] = fingerprint(job.table.path)
+        files = _write(folder, job, X, model, facts, seconds, screen, report)
         facts["seconds"] = {"fit": round(seconds, 4), "all": round(time.perf_counter() - started, 4)}
         facts["files"] = [*files, MARK]
         (folder / MARK).write_text(as_json(facts) + "\n", encoding="utf-8")
@@ -90,8 +97,6 @@ def _write(
     facts: dict[str, Any],
     seconds: float,
     screen: Screen,
-    *,
-    title: str | None,
     report: bool,
 ) -> list[str]:
     """Write everything but the file that marks a whole run; the names of the files."""
@@ -150,7 +155,7 @@ def _write(
                 coordinates=job.coordinates,
                 coordinate_names=job.coordinate_names,
                 plain=plain,
-                title=title or f"{job.table.path.name}: {count_of(job.n_clusters, 'cluster')}",
+                title=facts["title"],
                 command=facts["command"],
                 notes=notes_of(facts),
                 seconds=seconds,
@@ -176,7 +181,11 @@ def notes_of(facts: dict[str, Any]) -> list[str]:
 
 def _plan(job: Job) -> dict[str, Any]:
     return {
-        "data": {"path": str(job.table.path), "rows": job.table.n_rows, "columns": len(job.table.names)},
+        "data": {
+            "path": str(job.table.path.resolve()),
+            "rows": job.table.n_rows,
+            "columns": len(job.table.names),
+        },
         "features": [*job.table.notes, *job.plan.notes],
         "columns": [
             {"name": column.name, "use": column.use, "reason": column.reason} for column in job.plan.columns
@@ -192,7 +201,7 @@ def _plan(job: Job) -> dict[str, Any]:
         "n_clusters": job.n_clusters,
         "method": job.choice.method.name,
         "reason": job.choice.reason,
-        "metric": job.metric,
+        "metric": job.choice.method.metrics[job.metric] or "cityblock",
         "parameters": job.parameters,
         "seed": job.request.seed,
     }
@@ -238,20 +247,24 @@ def _summary(model: Any, facts: dict[str, Any]) -> list[str]:
     left = f", {facts['n_outliers']:,} left out" if facts["n_outliers"] else ""
     lines = [f"\n{count_of(n_items, 'item')} in {count_of(len(sizes), 'cluster')}: {shown}{left}"]
     if facts["n_stated"] or facts["shortfalls"]:
-        lines.append(str(model.violations_))
+        lines.append(in_options(str(model.violations_)))
     return lines
 
 
 def command_again() -> str:
     """The exact command that gives this run again."""
-    from coterie.cli._app import typed
-
     words = typed()
     if not any(word == "--seed" or word.startswith("--seed=") for word in words):
-        words += ["--seed", "0"]
+        words = with_options(words, "--seed", "0")
     if "--force" not in words:
-        words.append("--force")
-    return f"coterie {shlex.join(words)}"
+        words = with_options(words, "--force")
+    return shlex.join(["coterie", *words])
+
+
+def fingerprint(path: Path) -> str:
+    """A number that tells whether a file is still the same."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
 def versions() -> dict[str, str]:

@@ -10,6 +10,7 @@ from coterie.cli._fit import features_of
 from coterie.cli._request import Request, prepare
 from coterie.cli._screen import Screen
 from coterie.cli._trouble import DONE, INFEASIBLE, Trouble, told
+from coterie.cli._typed import typed, with_options
 
 
 def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) -> int:
@@ -35,8 +36,9 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
                 job.n_clusters,
                 methods=names,
                 metric=job.metric,
-                parameters={name: value for name, value in job.parameters.items() if name != "n_init"},
+                parameters=job.parameters,
                 n_folds=n_folds,
+                **job.fit_words,
                 random_state=request.seed,
                 progress=lambda done, total, words: stage.step(done, total, f"comparing {words}"),
                 library="polars",
@@ -84,16 +86,14 @@ def _share(value: float | None) -> str:
 
 def _next_command(chosen: str, request: Request) -> str:
     """The command that clusters with the chosen method: what was typed, without what only `compare` has."""
-    from coterie.cli._app import typed
-
     words = _without(typed()[1:], ["--methods", "--folds"])
     words = [word for word in words if word != "--json"]
     if chosen == "plain":  # the statements mislead: leave them out
         words = _without(words, ["--pairs", "--labels", "--distinct", "--across"])
-        freed = [column for column in (request.labels, request.distinct, request.across) if column]
-        words += ["--drop", ",".join(freed)] if freed else []
+        for column in (request.labels, request.distinct, request.across):
+            words = words if column is None else with_options(words, "--drop", column)
     else:
-        words += ["--method", chosen]
+        words = with_options(words, "--method", chosen)
     return shlex.join(["coterie", "cluster", *words])
 
 

@@ -36,12 +36,12 @@ def check_free(target: Path, force: bool) -> None:
 @contextmanager
 def whole_folder(target: Path, force: bool) -> Iterator[Path]:
     """Give a hidden folder to write to; it becomes `target` if all goes well, and vanishes if not."""
+    _sweep(Path(os.path.abspath(target)))
     check_free(target, force)
     target, asked = Path(os.path.abspath(target)), target
     hidden = target.parent / f".{target.name}.coterie-{os.getpid()}"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(target)
         hidden.mkdir()
     except OSError as error:
         raise Trouble(f"{asked} cannot be written: {(error.strerror or str(error)).lower()}") from None
@@ -59,8 +59,8 @@ def _put(hidden: Path, target: Path) -> None:
         target.rename(old)
     try:
         hidden.rename(target)
-    except OSError:
-        if old.exists():
+    except BaseException:  # also an interruption
+        if old.exists() and not target.exists():
             old.rename(target)
         raise
     shutil.rmtree(old, ignore_errors=True)
@@ -70,7 +70,11 @@ def _sweep(target: Path) -> None:
     """Take away what a killed run to the same place left."""
     for left in target.parent.glob(f".{_literal(target.name)}.coterie-*"):
         number = left.name.rpartition(".coterie-")[2].removesuffix("-old")
-        if number.isdigit() and not _alive(int(number)):
+        if not number.isdigit() or _alive(int(number)):
+            continue
+        if left.name.endswith("-old") and not target.exists():
+            left.rename(target)  # killed between two renames: the earlier run comes back
+        else:
             shutil.rmtree(left, ignore_errors=True)
 
 

@@ -8,14 +8,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from coterie.cli._cluster import RUN_FORMAT, notes_of
+from coterie.cli._cluster import RUN_FORMAT, fingerprint, notes_of
 from coterie.cli._folder import MARK
-from coterie.cli._request import Request, _coordinates
+from coterie.cli._request import Request, coordinates_of
 from coterie.cli._saved import load_model
 from coterie.cli._screen import Screen
-from coterie.cli._trouble import DONE, Trouble, one_line
+from coterie.cli._trouble import DONE, Trouble
 
-_NEEDED = {"data", "command", "n_clusters", "features", "method", "reason", "warnings"}
+_NEEDED = {"data", "command", "features", "method", "reason", "warnings", "map", "title"}
 
 
 def report(run: Path, screen: Screen, *, map_columns: str | None, title: str | None) -> int:
@@ -23,15 +23,17 @@ def report(run: Path, screen: Screen, *, map_columns: str | None, title: str | N
     from coterie.tables import TableError
 
     facts = _read_facts(run)
-    bundle, notes = load_model(run)
+    with screen.stage("reading the run"):
+        bundle, notes = load_model(run)
     for note in notes:
         screen.say(note)
     model, plan = bundle["model"], bundle["plan"]
     try:
-        table = _read_rows(run, facts, bundle)
+        with screen.stage("reading the rows"):
+            table = _read_rows(run, facts, bundle)
         with screen.stage("preparing the columns"):
             X = plan.transform(table)
-        coordinates, names = _coordinates(Request(run, map_columns=map_columns), table)
+        coordinates, names = coordinates_of(Request(run, map_columns=map_columns or facts["map"]), table)
     except TableError as error:
         raise Trouble(str(error)) from None
     if len(model.labels_) != table.n_rows:
@@ -52,7 +54,7 @@ def report(run: Path, screen: Screen, *, map_columns: str | None, title: str | N
             coordinates=coordinates,
             coordinate_names=names,
             plain=bundle["plain"] if bundle["plain"] is not None else "auto",
-            title=title or f"{Path(facts['data']['path']).name}: {facts['n_clusters']} clusters",
+            title=title or facts["title"],
             command=facts["command"],
             notes=notes_of(facts),
             seconds=bundle["seconds"],
@@ -73,8 +75,8 @@ def _read_facts(run: Path) -> dict[str, Any]:
         facts = json.loads((run / MARK).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise Trouble(f"{run} holds no run of coterie ({MARK} is missing)") from None
-    except ValueError as error:
-        raise Trouble(f"{run / MARK}: {one_line(error)}") from None
+    except ValueError:
+        raise Trouble(f"{run / MARK}: damaged; cluster again") from None
     if not isinstance(facts, dict) or facts.get("format") != RUN_FORMAT or not set(facts) >= _NEEDED:
         raise Trouble(f"{run / MARK}: not a whole run of coterie; cluster again")
     return facts
@@ -87,7 +89,10 @@ def _read_rows(run: Path, facts: dict[str, Any], bundle: dict[str, Any]) -> Any:
     if bundle["plan"].is_matrix:
         path = Path(facts["data"]["path"])
         try:
-            return read_table(path)
+            table = read_table(path)
         except TableError as error:
             raise Trouble(f"the matrix of the run is needed again: {error}") from None
+        if fingerprint(path) != facts["data"].get("blake2b"):
+            raise Trouble(f"{path} has changed since the run; cluster again")
+        return table
     return read_table(run / bundle["labels_file"])

@@ -123,23 +123,25 @@ def prepare(request: Request, screen: Screen) -> Job:
         raise Trouble(f"-k {k}, but {request.data.name} has {table.n_rows:,} rows; ask for fewer clusters")
     try:
         fit_words = _fit_words(request, table)
-        coordinates, names = _coordinates(request, table)
-        plan = plan_features(
-            table,
-            leave_out={**_earlier_labels(request, table), **request.roles()},
-            columns=list(request.columns) or None,
-            drop=request.drop,
-            numeric=request.numeric,
-            category=request.category,
-            text=request.text,
-            scale=request.scale,
-            impute=request.impute,
-        )
+        coordinates, names = coordinates_of(request, table)
+        with screen.stage("looking at the columns"):
+            plan = plan_features(
+                table,
+                leave_out={**_earlier_labels(request, table), **request.roles()},
+                columns=list(request.columns) or None,
+                drop=request.drop,
+                numeric=request.numeric,
+                category=request.category,
+                text=request.text,
+                scale=request.scale,
+                impute=request.impute,
+            )
     except TableError as error:
         raise Trouble(str(error)) from None
     known = read_statements(request, table, screen)
     metric = plan.metric if request.metric == "auto" else request.metric
-    choice = _choose(request, table.n_rows, known, metric)
+    with screen.stage("choosing a method"):
+        choice = _choose(request, table.n_rows, known, metric)
     parameters = {**choice.parameters, **_bounds(request), **_settings(request, choice)}
     return Job(request, table, plan, known, choice, metric, parameters, fit_words, coordinates, names)
 
@@ -184,7 +186,10 @@ def read_statements(request: Request, table: Table, screen: Screen) -> Constrain
             (request.across, Constraints.across),
         ):
             if column is not None:
-                known = known | build(table.column(column).to_list(), ids=ids)
+                values = table.column(column).to_list()
+                if build is not Constraints.from_labels:  # there -1 means unknown; here it is a group
+                    values = [None if x is None or x != x else str(x) for x in values]
+                known = known | build(values, ids=ids)
     except (TableError, ValueError, TypeError) as error:
         raise Trouble(in_options(str(error))) from None
     return known
@@ -223,7 +228,7 @@ def _with_hint(message: str, request: Request, table: Table) -> str:
 
 def _choose(request: Request, n_rows: int, known: Constraints, metric: str) -> Choice:
     from coterie.exceptions import InfeasibleConstraintsError
-    from coterie.methods import Choice, Task, choose, find_method
+    from coterie.methods import ONE_START_ABOVE, Choice, Task, choose, find_method
 
     bounds = set()
     if request.size_min is not None or request.size_max is not None:
@@ -247,9 +252,12 @@ def _choose(request: Request, n_rows: int, known: Constraints, metric: str) -> C
             raise Trouble("what you know cannot all be met", INFEASIBLE, str(error)) from None
     else:
         try:
-            choice = Choice(find_method(request.method), "asked for")
+            method = find_method(request.method)
         except ValueError as error:
             raise Trouble(str(error)) from None
+        choice = Choice(method, "asked for")
+        if n_rows > ONE_START_ABOVE:
+            choice = Choice(method, "asked for; one start, since there are many rows", {"n_init": 1})
     refused = choice.method.refuses(task)
     if refused is not None:
         raise Trouble(f"{choice.method.name} {refused}; `coterie methods` lists what each takes")
@@ -366,7 +374,7 @@ def _amounts(table: Table, column: str, option: str) -> Any:
     return amounts
 
 
-def _coordinates(request: Request, table: Table) -> tuple[Any, tuple[str, str] | None]:
+def coordinates_of(request: Request, table: Table) -> tuple[Any, tuple[str, str] | None]:
     """The columns that place the items on the map."""
     if request.map_columns is None:
         return None, None

@@ -49,6 +49,9 @@ _OPTIONS = {
     r"`?\bn_folds(?:=|\b)`?": "--folds ",
     r"`ids=`": "--id",
     r"\bX has n_samples=": "the table has ",
+    r"; see to_frame\(\)": "; see constraints.csv",
+    r" \(n_items=\d+\)": "",
+    r"(?s)Expected 2D array, got .*": "a table of numbers is needed, one row for each cluster",
     r"\bduplicate points in X\b": "rows that are equal",
 }
 

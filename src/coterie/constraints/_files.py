@@ -85,6 +85,8 @@ def _read_json(path: Path, ids: Ids | None, n_items: int | None) -> Parts:
         raise _not_utf8(path) from None
     except json.JSONDecodeError as error:
         raise ValueError(f"{path.name}: not JSON: {error}.") from None
+    except RecursionError:
+        raise ValueError(f"{path.name}: not a file of Coterie constraints: too deeply nested.") from None
     columns = content.get("table") if isinstance(content, dict) else None
     if columns is None or content.get("format") != _FORMAT:
         raise ValueError(

@@ -15,7 +15,7 @@ import numpy as np
 
 from coterie._compiled import kernel
 from coterie.constraints._closure import find_components
-from coterie.constraints._conflict import Conflict, contradiction
+from coterie.constraints._conflict import Conflict, contradiction, count_of
 from coterie.constraints._feasible import check, first_contradiction
 from coterie.constraints._statements import BoolArray, IntArray, Pairs, find_rows
 
@@ -52,7 +52,7 @@ def suggest(c: Constraints, n_clusters: int | None, budget: int) -> WayOut:
             tries.append(_cut_shared_links(c))
         rest = min(tries, key=lambda kept: _price(_difference(c, kept)))
     rounds = max(1, min(_MAX_ROUNDS, _MAX_WORK // (c.n_pairs + 1)))
-    complete, reason = False, f"{rounds} conflicts were resolved and there are more"
+    complete, reason = False, f"{count_of(rounds, 'conflict')} resolved, and there are more"
     for _ in range(rounds):
         conflict = _next_conflict(rest, n_clusters, budget)
         if conflict is None or isinstance(conflict, str):

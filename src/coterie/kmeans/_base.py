@@ -127,6 +127,7 @@ class PrototypeClusterer(
             order="C",
         )
         weight = check_sample_weight(sample_weight, X)
+        self._weighted = weight is not None
         rng = check_random_state(self.random_state)
         with one_blas_thread():
             distortion = self._distortion(X, weight)

@@ -170,6 +170,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         if given:
             self._check_distances(X)
         weight = check_sample_weight(sample_weight, X)
+        self._weighted = weight is not None
         mass = np.ones(X.shape[0]) if weight is None else weight
         rng = check_random_state(self.random_state)
         distances = Distances(X, self.metric)

@@ -48,9 +48,10 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         cluster by itself (give `init` as an array to know which is which).
     group_min, group_max : None, number, dict or array of shape (n_groups, n_clusters)
         Bounds of the items of each group of `groups` in every cluster; a dictionary goes by the group's name.
-    weight : float, default inf
+    weight : float or "auto", default inf
         Price of a broken soft statement of strength 1, in the unit of `objective_`; statements marked hard
-        hold. Infinite: every statement holds. Bounds always win over soft statements.
+        hold. Infinite: every statement holds. "auto" is the price that `PCKMeans` takes. Bounds always win
+        over soft statements.
     outlier_cost : float, "auto" or None
         Items whose distance (squared, for "sqeuclidean") is beyond this may be left out, with label -1, at
         this cost. "auto" takes the median of the distances to the centres of `init` (of a k-means++ start,
@@ -106,6 +107,8 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         Weighted sum of the squared (or cosine) distances to the centres, without outliers.
     objective_ : float
         Half of `inertia_` (all of it with "cosine"), plus what broken soft statements and outliers cost.
+    weight_ : float
+        The price of a broken statement that was used.
     outlier_cost_ : float or None
         The cost of an outlier that was used.
     history_, violations_, n_iter_, converged_
@@ -162,7 +165,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         "size_max": _bound,
         "group_min": anything("None, a number, a dictionary by group, or an array"),
         "group_max": anything("None, a number, a dictionary by group, or an array"),
-        "weight": real(0.0) | one_of(float("inf")),
+        "weight": real(0.0) | one_of(float("inf"), "auto"),
         "outlier_cost": real(0.0) | one_of(None, "auto", float("inf")),
         "max_outliers": whole(0) | one_of(None),
         "on_shortfall": one_of("raise", "warn"),
@@ -180,7 +183,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         size_max: Any = None,
         group_min: Any = None,
         group_max: Any = None,
-        weight: float = float("inf"),
+        weight: Any = float("inf"),
         outlier_cost: Any = None,
         max_outliers: int | None = None,
         on_shortfall: str = "raise",
@@ -307,15 +310,16 @@ class SizeConstrainedKMeans(PrototypeClusterer):
             spare=spare,
         )
         either_or = _read_either_or(either_or, n)
-        soft = self.weight != float("inf")
-        if self.weight == 0:
+        self.weight_ = self._price(distortion)
+        soft = self.weight_ != float("inf")
+        if self.weight_ == 0:
             known = known.only_hard()
         share = self._share_of(distortion)
 
         def solver(known: Constraints, **more: Any) -> SizedSolver:
             core = pairs = None
             if known and soft:
-                core = build_core(known, "hard").scaled(self.weight)
+                core = build_core(known, "hard").scaled(self.weight_)
                 pairs = SoftSolver(known, core, k, rng=rng, budget=self.budget)
             elif known:
                 core = build_core(known, "all")
@@ -346,7 +350,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
                 assign = Choices(with_apart, either_or.triples, k, solver, self.budget)
 
         def penalty(labels: Labels) -> float:
-            return self.weight * soft_penalty(known, np.where(labels == k, -1, labels))
+            return self.weight_ * soft_penalty(known, np.where(labels == k, -1, labels))
 
         return SizedLoop(
             distortion,
@@ -368,11 +372,17 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         """Without bounds this is `COPKMeans`, or `PCKMeans` with its price."""
         if not known:
             return None
-        if self.weight != float("inf"):
-            return SoftCore(known, self.weight, self.n_clusters, rng)
+        if self.weight_ != float("inf"):
+            return SoftCore(known, self.weight_, self.n_clusters, rng)
         core = build_core(known, "all")
         pairs = HardSolver(known, core, self.n_clusters, budget=self.budget, rng=rng, nonempty=True)
         return HardCore(pairs, "local", "degeneracy", literal=False)
+
+    def _price(self, distortion: Any) -> float:
+        """What a broken statement of strength 1 costs."""
+        if self.weight != "auto":
+            return float(self.weight)
+        return distortion.share * distortion.spread / distortion.total or 1.0
 
     def _outlier_cost(self, known: Constraints, distortion: Any, rng: RandomState) -> float | None:
         if self.outlier_cost != "auto":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from coterie.assign._manhattan import Manhattan
+from coterie.base import one_of, real
 from coterie.kmeans._size_constrained import SizeConstrainedKMeans
 
 
@@ -17,7 +18,7 @@ class SizeConstrainedKMedians(SizeConstrainedKMeans):
     Parameters
     ----------
     n_clusters, size_min, size_max, group_min, group_max, weight, outlier_cost, max_outliers, on_shortfall
-        As in `SizeConstrainedKMeans`; distances are absolute, not squared.
+        As in `SizeConstrainedKMeans`; distances are absolute, not squared, and `weight` has no "auto".
     assignment, init, n_init, max_iter, tol, budget, warm_start, verbose, random_state
         Likewise; k-means++ draws by absolute distance.
 
@@ -27,7 +28,7 @@ class SizeConstrainedKMedians(SizeConstrainedKMeans):
         The medians. Where several values are medians, the one before stays if it is among them.
     inertia_, objective_ : float
         Sum of the absolute distances; `objective_` with what soft statements and outliers cost.
-    labels_, sizes_, prices_, group_prices_, groups_, outlier_cost_, history_, violations_, n_iter_,
+    labels_, sizes_, prices_, group_prices_, groups_, weight_, outlier_cost_, history_, violations_, n_iter_,
     converged_
         As in `SizeConstrainedKMeans`.
 
@@ -55,7 +56,8 @@ class SizeConstrainedKMedians(SizeConstrainedKMeans):
     """
 
     parameter_rules: ClassVar[Any] = {
-        name: rule for name, rule in SizeConstrainedKMeans.parameter_rules.items() if name != "metric"
+        **{name: rule for name, rule in SizeConstrainedKMeans.parameter_rules.items() if name != "metric"},
+        "weight": real(0.0) | one_of(float("inf")),
     }
 
     def __init__(

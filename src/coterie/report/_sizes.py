@@ -44,6 +44,11 @@ class Sizes:
         The bounds that were missed.
     n_outliers : int
         Items in no cluster.
+    pinned : bool
+        Whether every cluster has the only size that the minima leave, so that only differences of prices
+        mean something.
+    group_of : array of shape (n_items,) or None
+        The group of each item, by its place in `groups`; -1: none.
     note : str or None
         What could not be shown.
     """
@@ -54,7 +59,28 @@ class Sizes:
     bounded: bool
     missed: tuple[Shortfall, ...]
     n_outliers: int
+    pinned: bool = False
+    group_of: Ints | None = None
     note: str | None = None
+
+    def holding(self, item: int, here: int, there: int) -> str | None:
+        """The bounds that keep an item out of another cluster: at their prices, that one is dearer."""
+        if not self.bounded:
+            return None
+        of_sizes = _rise(self.rows, there, here)
+        of_group = 0.0
+        group = -1 if self.group_of is None else int(self.group_of[item])
+        if group >= 0:
+            first = group * len(self.rows)
+            of_group = _rise(self.groups, first + there, first + here)
+        if of_sizes + of_group <= 0:
+            return None
+        return "the bounds on its group" if of_group > of_sizes else "the bounds on sizes"
+
+
+def _rise(rows: tuple[SizeRow, ...], start: int, stop: int) -> float:
+    """By how much the price of one row is above that of another."""
+    return (rows[stop].price or 0.0) - (rows[start].price or 0.0)
 
 
 def has_bounds(model: Any) -> bool:
@@ -86,8 +112,11 @@ def read_sizes(model: Any, labels: Ints, counts: Ints, size_weight: Any, groups:
         total = float(sizes.sum())
         low = _as_numbers(model.size_min, 0.0, total, k)
         high = _as_numbers(model.size_max, np.inf, total, k)
-        rows = _rows(sizes, low, high, total, prices, None, 1e-9 * total)
-        return Sizes(tuple(rows), (), unit, True, tuple(model.violations_.shortfalls), n_outliers, note)
+        crumb = 1e-9 * total
+        rows = _rows(sizes, low, high, total, prices, None, crumb)
+        missed = tuple(model.violations_.shortfalls)
+        pinned = not n_outliers and _at_minimum(sizes, low, crumb)
+        return Sizes(tuple(rows), (), unit, True, missed, n_outliers, pinned, note=note)
     bounds = _read_again(model, len(labels), k, size_weight, groups)
     crumb = 1e-9 * bounds.total if len(bounds.load) else 0.0
     rows = _rows(sizes, bounds.low, bounds.high, bounds.total, prices, None, crumb)
@@ -98,9 +127,16 @@ def read_sizes(model: Any, labels: Ints, counts: Ints, size_weight: Any, groups:
         for g, name in enumerate(bounds.groups.names):
             price = None if found is None else np.asarray(found, dtype=np.float64)[:, g]
             low, high = bounds.groups.low[g], bounds.groups.high[g]
-            tables += _rows(held[g, :k], low, high, bounds.total, price, str(name), crumb)
+            whole = float(held[g].sum())  # a cluster cannot hold more of the group: above, it is no bound
+            tables += _rows(held[g, :k], low, high, whole, price, str(name), crumb)
     missed = shortfalls(bounds, labels)
-    return Sizes(tuple(rows), tuple(tables), unit, True, missed, n_outliers, note)
+    pinned = not n_outliers and _at_minimum(sizes, bounds.low[:k], crumb)
+    group_of = None if bounds.groups is None else bounds.groups.code.astype(np.int64)
+    return Sizes(tuple(rows), tuple(tables), unit, True, missed, n_outliers, pinned, group_of, note)
+
+
+def _at_minimum(sizes: Floats, low: Floats, crumb: float) -> bool:
+    return bool((np.abs(sizes - low) <= crumb).all())
 
 
 def _read_again(model: Any, n: int, k: int, size_weight: Any, groups: Any) -> SizeBounds:

@@ -5,6 +5,7 @@ Nothing is unpickled. A file that claims to be larger than it is ends in an erro
 
 from __future__ import annotations
 
+import tokenize
 import warnings
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,10 @@ import numpy as np
 
 from coterie.tables._errors import TableError, listed, quoted
 from coterie.tables._lines import Lines
-from coterie.tables._matrix_market import read_matrix_market
+from coterie.tables._matrix_market import check_shape, read_matrix_market
+
+# What NumPy raises on a header that it cannot parse; its words are of Python.
+_FAULTS = (ValueError, TypeError, SyntaxError, KeyError, IndexError, OverflowError, tokenize.TokenError)
 
 
 def read_npy(path: Path) -> Any:
@@ -25,9 +29,9 @@ def read_npy(path: Path) -> Any:
     except ValueError as error:
         if "mmap length" in str(error):
             raise TableError("the file is cut off: its header promises more numbers than it holds.") from None
-        if "Python objects" in str(error):
-            raise TableError("the array holds Python objects, not numbers.") from None
-        raise
+        raise _damaged(error) from None
+    except _FAULTS as error:
+        raise _damaged(error) from None
 
 
 def read_npz(path: Path) -> Any:
@@ -38,17 +42,34 @@ def read_npz(path: Path) -> Any:
         if "format" in names and "shape" in names:
             import scipy.sparse
 
-            return _sparse(scipy.sparse.load_npz(path))
+            try:
+                matrix = scipy.sparse.load_npz(path)
+            except _FAULTS:
+                raise TableError("this is no sparse matrix as SciPy saves it, or it is damaged.") from None
+            return _sparse(matrix)
         if len(names) != 1:
             there = f"{len(names)} arrays: {listed(map(quoted, names))}" if names else "no array"
             raise TableError(f"the file holds {there}; save the one that is meant on its own.")
-        return _dense(arrays[names[0]])
+        try:
+            array = arrays[names[0]]
+        except _FAULTS as error:
+            raise _damaged(error) from None
+        return _dense(array)
 
 
 def read_mtx(path: Path) -> Any:
     """A matrix in the text format of MatrixMarket."""
     matrix = read_matrix_market(Lines.of(path))
     return _dense(matrix) if isinstance(matrix, np.ndarray) else _sparse(matrix)
+
+
+def _damaged(error: Exception) -> TableError:
+    """The error for an array that NumPy cannot read."""
+    if isinstance(error, TableError):
+        return error
+    if "Python objects" in str(error) or "Object arrays" in str(error):
+        return TableError("the array holds Python objects, not numbers.")
+    return TableError("the file is damaged: its header does not say what the array is. Save it once more.")
 
 
 def _check_start(path: Path, start: bytes, name: str) -> None:
@@ -75,7 +96,7 @@ def _dense(array: Any) -> Any:
         array = array.reshape(-1, 1)
     if array.ndim != 2:
         raise TableError(f"the array has shape {array.shape}; rows and columns are needed.")
-    _check_shape(array.shape)
+    check_shape(*array.shape)
     return np.array(array, dtype=np.float64, order="C")
 
 
@@ -86,18 +107,13 @@ def _sparse(matrix: Any) -> Any:
     _check_kind(matrix.dtype)
     if matrix.ndim != 2:
         raise TableError(f"the array has shape {matrix.shape}; rows and columns are needed.")
-    _check_shape(matrix.shape)
+    check_shape(*matrix.shape)
     if hasattr(matrix, "check_format"):
         matrix.check_format(full_check=True)
     rows = scipy.sparse.csr_matrix(matrix, dtype=np.float64)
     rows.check_format(full_check=True)
     rows.sum_duplicates()
     return rows
-
-
-def _check_shape(shape: tuple[int, int]) -> None:
-    if not all(shape):
-        raise TableError(f"the matrix is empty: {shape[0]:,} rows, {shape[1]:,} columns.")
 
 
 def quietly(read: Any, path: Path) -> Any:

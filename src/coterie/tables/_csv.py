@@ -15,6 +15,7 @@ from coterie.tables._lines import Lines, quoting_error, read_records
 # Only from this size on is it worth while to read single columns; then rows with too many cells go unseen.
 _WORTH_CHOOSING = 64 * 2**20
 _HEAD = 2**16
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
 
@@ -64,6 +65,17 @@ def _names(header: list[str]) -> tuple[tuple[str, ...], list[str]]:
     """Names of the columns: all different, none empty but the first, as row names are written."""
     names = [name.strip() for name in header]
     notes = []
+    if re.fullmatch(r"sep=.?", names[0]) and not any(names[1:]):
+        raise TableError("line 1 says which separator Excel shall take (sep=); delete that line.")
+    if all(_NUMBER.fullmatch(name) for name in names):
+        if not all(name.isdigit() for name in names):
+            raise TableError("line 1 holds numbers, not names; put a line with names above it.")
+        notes.append(f"The names of the columns are taken from line 1, numbers: {', '.join(names[:5])}.")
+    if len(names) > 1 and not names[-1] and "" not in names[1:-1]:
+        raise TableError(
+            f"column {len(names)} has no name: the header ends in a separator. Name it, or take the last "
+            "separator off every line."
+        )
     if not names[0] and len(names) > 1:
         names[0] = next(name for name in ("row", "row name", "row number") if name not in names)
         notes.append(f"The first column has no name; it is called {names[0]!r} here.")

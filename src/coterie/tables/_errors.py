@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import re
+import shlex
 from collections.abc import Collection, Iterable
 
 _LONGEST = 40
@@ -27,6 +29,13 @@ def shown(name: str) -> str:
     return (
         name if name.isprintable() and len(name) <= _LONGEST and name.strip() == name != "" else quoted(name)
     )
+
+
+def typed(name: str) -> str:
+    """A name as it is typed behind an option."""
+    if re.fullmatch(r"[\w.%+][\w.%+-]*", name):
+        return name
+    return f'"{name}"' if name.isprintable() and not set(name) & set('"$`\\!') else shlex.quote(name)
 
 
 def listed(names: Iterable[str], most: int = _NAMED) -> str:

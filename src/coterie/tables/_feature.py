@@ -45,9 +45,13 @@ class ColumnUse:
         How it is treated, or why it is left out.
     n_missing : int
         Number of missing values.
+    common_reason : str
+        The reason without what only this column has, so that columns can be told together; empty: the reason
+        itself is such.
     """
 
     name: str
     use: str
     reason: str
     n_missing: int = 0
+    common_reason: str = ""

@@ -10,6 +10,7 @@ import numpy as np
 
 from coterie.tables._errors import TableError, counted, listed, no_column, shown
 from coterie.tables._feature import ColumnUse, Feature
+from coterie.tables._notes import notes_on
 from coterie.tables._numbers import Numbers
 from coterie.tables._table import Table
 from coterie.tables._words import Category, Text, unseen
@@ -43,6 +44,7 @@ class FeaturePlan:
         columns: tuple[ColumnUse, ...],
         *,
         dates: frozenset[str] = frozenset(),
+        in_days: frozenset[str] = frozenset(),
         scale: bool = True,
         impute: bool = False,
         is_matrix: bool = False,
@@ -53,6 +55,7 @@ class FeaturePlan:
         self.is_sparse = is_sparse
         self.features: tuple[Feature, ...] = ()
         self.notes_of_last: tuple[str, ...] = ()
+        self._in_days = in_days
         self._numbers = Numbers(self._used("numeric"), dates, scale, impute)
         self._categories = [Category(name, impute) for name in self._used("category")]
         self._texts = [Text(name, impute) for name in self._used("text")]
@@ -135,8 +138,6 @@ class FeaturePlan:
             n_filled = sum(part.n_filled for part in self._parts)
             if n_filled:
                 notes.append(f"{counted(n_filled, 'missing value')} filled as in the rows learned from.")
-        if self.metric == "cosine" and (n := _n_empty(X)):
-            notes.append(f"{counted(n, 'row')} of zeros only: nothing that was learned occurs in them.")
         self.notes_of_last = tuple(notes)
         return X
 
@@ -223,37 +224,7 @@ class FeaturePlan:
 
     def _planned_notes(self) -> tuple[str, ...]:
         """What is done with which columns."""
-        notes = []
-        uses = {
-            use: [one for one in self.columns if one.use == use] for use in ("numeric", "category", "text")
-        }
-        if uses["numeric"]:
-            n = counted(len(uses["numeric"]), "numeric column")
-            as_is = "it as it is" if len(uses["numeric"]) == 1 else "them as they are"
-            how = f"standardised (mean 0, deviation 1); --no-scale leaves {as_is}"
-            notes.append(f"{n} {how if self._numbers.scale else 'not standardised (--no-scale)'}.")
-        if uses["category"]:
-            names = listed(shown(use.name) for use in uses["category"])
-            notes.append(
-                f"{counted(len(uses['category']), 'category', 'categories')} as columns of 0 and 1: {names}."
-            )
-        if uses["text"]:
-            names = listed(shown(use.name) for use in uses["text"])
-            notes.append(
-                f"{counted(len(uses['text']), 'text column')} as weights of words (TF-IDF): {names}."
-            )
-        if self.is_sparse:
-            notes.append(f"{self.columns[0].reason[0].upper()}{self.columns[0].reason[1:]}.")
-        filled = [use for use in self.columns if use.use != "left out" and use.n_missing]
-        if filled:
-            n = counted(sum(use.n_missing for use in filled), "missing value")
-            where = listed(f"{shown(use.name)} ({use.n_missing:,})" for use in filled)
-            notes.append(f"{n} filled: {where}.")
-        left_out = [use for use in self.columns if use.use == "left out"]
-        if left_out:
-            why = listed(f"{shown(use.name)} ({use.reason})" for use in left_out)
-            notes.append(f"{counted(len(left_out), 'column')} left out: {why}.")
-        return tuple(notes)
+        return tuple(notes_on(self.columns, in_days=self._in_days, scale=self._numbers.scale))
 
 
 def _n_empty(X: Any) -> int:

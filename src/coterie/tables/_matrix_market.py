@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from coterie.tables._errors import TableError, quoted
 from coterie.tables._lines import Lines
 
-# A row without entries costs memory too; a header that claims more is not believed.
-_MOST_ROWS = 100_000_000
+# Rows and columns without entries cost memory too; a header that claims more is not believed.
+_MOST_ROWS, _MOST_COLUMNS = 100_000_000, 1_000_000
+_ROWS_BELIEVED, _ROWS_AN_ENTRY = 1_000_000, 10
 _FIELDS = {"real": 3, "double": 3, "integer": 3, "pattern": 2}  # numbers a line of a sparse matrix
 _SIGNS = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
 
@@ -49,11 +50,19 @@ def _sizes(line: bytes, n: int) -> list[int]:
     if len(words) != n or not all(word.isdigit() for word in words):
         raise TableError(f"the line of sizes is {quoted(line.decode('ascii', 'replace').strip())}.")
     sizes = [int(word) for word in words]
-    if max(sizes[:2]) > _MOST_ROWS:
-        raise TableError(f"a matrix of {sizes[0]:,} x {sizes[1]:,} is too large.")
-    if not all(sizes[:2]):
-        raise TableError(f"the matrix is empty: {sizes[0]:,} rows, {sizes[1]:,} columns.")
+    check_shape(sizes[0], sizes[1])
     return sizes
+
+
+def check_shape(n_rows: int, n_columns: int) -> None:
+    """Raise if a matrix is empty, or too large for whatever comes after."""
+    if not n_rows or not n_columns:
+        raise TableError(f"the matrix is empty: {n_rows:,} rows, {n_columns:,} columns.")
+    if n_rows > _MOST_ROWS or n_columns > _MOST_COLUMNS:
+        raise TableError(
+            f"a matrix of {n_rows:,} rows and {n_columns:,} columns is too large; at most {_MOST_ROWS:,} "
+            f"rows and {_MOST_COLUMNS:,} columns can be read."
+        )
 
 
 def _numbers(body: bytes, width: int) -> NDArray[np.float64]:
@@ -100,6 +109,10 @@ def _sparse(numbers: NDArray[np.float64], sizes: list[int], n_fields: int, sign:
 
     n_rows, n_columns, n_entries = sizes
     _check_count(numbers, n_fields * n_entries)
+    if n_rows > max(_ROWS_BELIEVED, _ROWS_AN_ENTRY * n_entries):
+        raise TableError(
+            f"the matrix has {n_rows:,} rows, but only {n_entries:,} filled cells: nearly all rows are empty."
+        )
     entries = numbers.reshape(n_entries, n_fields)
     places = entries[:, :2]
     odd = (places != np.floor(places)) | (places < 1) | (places > (n_rows, n_columns))

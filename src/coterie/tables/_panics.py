@@ -17,6 +17,9 @@ def quiet_panics() -> Iterator[None]:
 
     A damaged Parquet file does that. Whatever else was written comes out at the end.
     """
+    if sys.__stderr__ is None:  # closed before Python began: number 2 may be a file of polars by now
+        yield
+        return
     try:
         sys.stderr.flush()
         kept = os.dup(2)

@@ -2,8 +2,9 @@
 
 1. A column that the run uses otherwise (id, weight, ...), one that was dropped, and one that is not among the
    chosen ones is left out. A column named by `numeric`, `category` or `text` is taken as that.
-2. Numbers are numeric; true and false are 1 and 0; dates and times are days since 1970. A column of whole
-   numbers that are all different, under a name such as `id` or `customer_id`, is left out.
+2. Numbers are numeric; true and false are 1 and 0; dates and times are days since 1970. A column that counts
+   the rows is left out, and so is one of whole numbers that are all different, under a name such as `id`,
+   `nr` or `customer_id`; unless `columns` or `numeric` names it.
 3. Text in which at least half of the values are numbers and some are not is an error: somebody has to decide.
 4. Text with at most 50 different values, on average at least two rows a value, is a category.
 5. Text of on average at least three words is text.
@@ -21,33 +22,33 @@ squared distance of two standardised numbers. Text becomes TF-IDF weights of wor
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from coterie.tables._errors import TableError, counted, in_row, listed, no_column, quoted, shown
+from coterie.tables._errors import TableError, counted, in_row, no_column, quoted, shown, typed
 from coterie.tables._feature import ColumnUse
 from coterie.tables._feature_plan import FeaturePlan
+from coterie.tables._looks import counts_rows, dressed_number, how_to_mend, is_identifier
+from coterie.tables._notes import left_out
 from coterie.tables._summary import (
     NumberSummary,
     TextSummary,
-    all_differ,
     first_row,
     n_words,
     summarise_numbers,
     summarise_text,
 )
 from coterie.tables._table import Table
-from coterie.tables._values import can_be_number, is_text, number
+from coterie.tables._values import can_be_number, can_be_text, is_text, number
 from coterie.tables._values import text as as_text
 from coterie.tables._words import MOST_LEVELS_FORCED
 
 _MOST_LEVELS = 50
 _ROWS_A_LEVEL = 2
 _WORDS = 3
-_IDENTIFIER = re.compile(r"(?i:(?:.*[_ .-])?id|index|key|row|row name|row number|unnamed: 0)|.*[a-z]I[dD]")
+_ONE_VALUE = "only one value"
 
 
 def plan_features(
@@ -99,10 +100,15 @@ def plan_features(
     decided = _Decision(table, wishes, scale, impute)
     uses = decided.uses()
     if all(use.use == "left out" for use in uses):
-        why = listed(f"{shown(use.name)} ({use.reason})" for use in uses)
+        why = "; ".join(f"{names} ({reason})" for _, names, reason in left_out(uses))
         raise table.error(f"no column is left to cluster by: {why}.")
     return FeaturePlan(
-        tuple(uses), dates=frozenset(decided.dates), scale=scale, impute=impute, is_matrix=table.frame is None
+        tuple(uses),
+        dates=frozenset(decided.dates),
+        in_days=frozenset(decided.in_days),
+        scale=scale,
+        impute=impute,
+        is_matrix=table.frame is None,
     )
 
 
@@ -112,6 +118,7 @@ class _Wishes:
 
     left_out: dict[str, str]  # name -> reason
     forced: dict[str, str]  # name -> use
+    named: frozenset[str]  # asked for by name
 
     @classmethod
     def of(
@@ -147,7 +154,7 @@ class _Wishes:
         for name in (*left_out, *uses, *(columns or ())):
             if name not in table.places:
                 raise TableError(f"{table.path.name}: {no_column(name, table.names)}")
-        return cls(left_out, uses)
+        return cls(left_out, uses, frozenset((*uses, *(columns or ()))))
 
 
 @dataclass
@@ -158,7 +165,8 @@ class _Decision:
     wishes: _Wishes
     scale: bool
     impute: bool
-    dates: set[str] = field(default_factory=set)
+    dates: set[str] = field(default_factory=set)  # ISO dates, written as text
+    in_days: set[str] = field(default_factory=set)  # these, and dates and times by type
 
     def uses(self) -> list[ColumnUse]:
         """What becomes of each column, in the order of the table."""
@@ -167,7 +175,7 @@ class _Decision:
         free = [name for name in self.table.names if name not in left_out]
         as_words = {name for name in free if forced.get(name) in ("category", "text")}
         worded = [
-            name for name in free if is_text(types[name]) or (name in as_words and can_be_number(types[name]))
+            name for name in free if is_text(types[name]) or (name in as_words and can_be_text(types[name]))
         ]
         texts = summarise_text(self.table, worded)
         uses = {name: ColumnUse(name, "left out", reason) for name, reason in left_out.items()}
@@ -175,16 +183,17 @@ class _Decision:
         for name in free:
             if name in texts:
                 use = self._text_use(name, texts[name])
-            elif can_be_number(types[name]):
+            elif can_be_number(types[name]) and name not in as_words:
                 use = None
             elif types[name] == pl.Null:
-                use = ColumnUse(name, "left out", "it has no values", self.table.n_rows)
+                use = _left_out(name, "it has no values", "no values", self.table.n_rows)
             elif name in forced:
                 raise self.table.error(
                     f"column {quoted(name)} holds {types[name]}, no {forced[name]} values."
                 )
             else:
-                use = ColumnUse(name, "left out", f"it holds {types[name]}, neither numbers nor text")
+                why = "neither numbers nor text"
+                use = _left_out(name, f"it holds {types[name]}, {why}", why)
             if use is None:
                 numeric.append(name)
             else:
@@ -202,28 +211,31 @@ class _Decision:
 
     def _number_use(self, name: str, dtype: pl.DataType, found: NumberSummary) -> ColumnUse:
         if found.low is None or found.high is None:
-            return ColumnUse(name, "left out", "it has no values", found.n_missing)
+            return _left_out(name, "it has no values", "no values", found.n_missing)
         if max(found.high, -found.low) == float("inf"):
             value = number(name, dtype)
             row = first_row(self.table, name, value.is_infinite().fill_null(False))
             raise self.table.error(
                 f"column {quoted(name)} is infinite in {in_row(row)}; mend the value, or --drop the column."
             )
+        if name not in self.wishes.named:
+            keep = f"; --numeric {typed(name)} keeps it", "; --numeric NAME keeps one"
+            if is_identifier(self.table, name, dtype):
+                looks = "like an identifier, different in every row"
+                return _left_out(name, f"it looks {looks}{keep[0]}", f"each looks {looks}{keep[1]}")
+            if counts_rows(self.table, name, dtype):
+                return _left_out(name, f"it counts the rows{keep[0]}", f"they count the rows{keep[1]}")
         if found.low == found.high:
             where = "wherever it has a value" if found.n_missing else "in every row"
-            return ColumnUse(name, "left out", f"it is {found.low:g} {where}", found.n_missing)
-        if (
-            name not in self.wishes.forced
-            and dtype.is_integer()
-            and _IDENTIFIER.fullmatch(name.strip())
-            and all_differ(self.table, name)
-        ):
-            why = f"it looks like an identifier, different in every row (--numeric {shown(name)} keeps it)"
-            return ColumnUse(name, "left out", why)
+            why = f"it is {found.low:g} {where}"
+            if dtype.is_integer() and self.table.column(name).drop_nulls().n_unique() > 1:
+                why = "its numbers are too long to be told apart as floats"
+            return _left_out(name, why, _ONE_VALUE, found.n_missing)
         how = "standardised" if self.scale else "as it is"
         if dtype == pl.Boolean:
             how = f"true is 1 and false 0, {how}"
         elif dtype.is_temporal() or name in self.dates:
+            self.in_days.add(name)
             how = f"in days, {how}" if dtype in (pl.Duration, pl.Time) else f"days since 1970, {how}"
         return self._with_gaps(ColumnUse(name, "numeric", how, found.n_missing), "the median")
 
@@ -231,9 +243,9 @@ class _Decision:
         """What becomes of a column of text; None: it is to be taken as numbers."""
         forced = self.wishes.forced.get(name)
         if not found.n_values:
-            return ColumnUse(name, "left out", "it has no values", found.n_missing)
+            return _left_out(name, "it has no values", "no values", found.n_missing)
         if found.n_levels == 1 and not found.n_missing:
-            return ColumnUse(name, "left out", "it is the same in every row")
+            return _left_out(name, "it is the same in every row", _ONE_VALUE)
         if found.is_date and forced in (None, "numeric"):
             self.dates.add(name)
             return None
@@ -248,24 +260,37 @@ class _Decision:
             )
         if forced is None and found.is_mixed:
             raise self._not_a_number(
-                name,
-                f"{found.n_numbers:,} of its {found.n_values:,} values are numbers",
-                f" Mend it, or pass --category {shown(name)}, --text {shown(name)} or --drop {shown(name)}.",
+                name, f"{found.n_numbers:,} of its {found.n_values:,} values are numbers"
             )
         few = found.n_levels <= _MOST_LEVELS and found.n_values >= _ROWS_A_LEVEL * found.n_levels
         if forced == "category" or (forced is None and few):
             n = found.n_levels + (found.n_missing > 0)
             how = f"a column of 0 and 1 for each of its {n} values"
             return self._with_gaps(ColumnUse(name, "category", how, found.n_missing), "a value of their own")
-        if forced == "text" or (found.n_numbers < found.n_values and n_words(self.table, name) >= _WORDS):
+        dressed = dressed_number(self.table, name) if found.is_dressed and not forced else None
+        are_words = found.n_numbers < found.n_values and not dressed
+        if forced == "text" or (are_words and n_words(self.table, name) >= _WORDS):
             return self._with_gaps(
                 ColumnUse(name, "text", "weights of words (TF-IDF)", found.n_missing), "no words"
             )
-        how = f"--category {shown(name)} or --text {shown(name)} takes it"
+        return self._short_text_use(name, found, dressed)
+
+    def _short_text_use(self, name: str, found: TextSummary, dressed: str | None) -> ColumnUse:
+        """Names, codes, and numbers that are not written as such."""
+        how = f"--category {typed(name)} or --text {typed(name)} takes it"
+        how_one = "--category NAME or --text NAME takes one"
+        values = f"{found.n_levels:,} different values in {counted(found.n_values, 'row')}"
         if found.n_numbers == found.n_values:
-            how = f"its numbers are written as codes; --numeric {shown(name)} or {how}"
-        why = f"short text, {found.n_levels:,} different values in {counted(found.n_values, 'row')} ({how})"
-        return ColumnUse(name, "left out", why, found.n_missing)
+            why = f"numbers written as text or codes, {values}; --numeric {typed(name)}, {how}"
+            common = f"numbers written as text or codes; --numeric NAME, {how_one}"
+        elif dressed:
+            looks = "most values look like numbers with a sign or separators"
+            why = f"text, but {looks}, such as {quoted(dressed)}; write plain numbers, or {how}"
+            common = f"text, but {looks}; write plain numbers, or {how_one}"
+        else:
+            why = f"short text, {values}; {how}"
+            common = f"short text, most values different; {how_one}"
+        return _left_out(name, why, common, found.n_missing)
 
     def _with_gaps(self, use: ColumnUse, filled: str) -> ColumnUse:
         if not use.n_missing or not self.impute:
@@ -274,13 +299,13 @@ class _Decision:
             use, reason=f"{use.reason}; {counted(use.n_missing, 'missing value')} filled with {filled}"
         )
 
-    def _not_a_number(self, name: str, why: str, advice: str = "") -> TableError:
+    def _not_a_number(self, name: str, why: str) -> TableError:
         column = self.table.column(name)
         is_odd = as_text(name, column.dtype).is_not_null() & number(name, column.dtype).is_null()
         row = first_row(self.table, name, is_odd)
         return self.table.error(
             f"column {quoted(name)} is not all numbers: {why}, but there is {quoted(column[row])} in "
-            f"{in_row(row)}.{advice}"
+            f"{in_row(row)}. {how_to_mend(self.table, name, column[row])}"
         )
 
     def _check_missing(self, gaps: list[ColumnUse]) -> None:
@@ -300,9 +325,13 @@ class _Decision:
         more = f" and {len(gaps) - 5:,} more columns" if len(gaps) > 5 else ""
         n = counted(sum(use.n_missing for use in gaps), "missing value")
         raise self.table.error(
-            f"{n}: {', '.join(places)}{more} (rows are counted from 0). Pass --impute to fill them (median, "
+            f"{n} (rows are counted from 0): {', '.join(places)}{more}. Pass --impute to fill them (median, "
             "own category, empty text), or --drop the columns."
         )
+
+
+def _left_out(name: str, reason: str, common: str, n_missing: int = 0) -> ColumnUse:
+    return ColumnUse(name, "left out", reason, n_missing, common)
 
 
 def _plan_sparse(table: Table, wishes: _Wishes) -> FeaturePlan:

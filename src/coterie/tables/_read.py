@@ -21,7 +21,7 @@ from coterie.tables._values import named
 
 TEXT_ENDINGS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 _MATRICES = {".npy": read_npy, ".npz": read_npz, ".mtx": read_mtx, ".mtx.gz": read_mtx}
-_JSON = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+JSON_ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _ENDINGS = ".csv, .tsv, .parquet, .jsonl, .ndjson, .npy, .npz and .mtx (.gz after those of text)"
 
 
@@ -88,7 +88,7 @@ def _check_file(path: Path) -> None:
 def _read(path: Path, kind: str, only: Sequence[str] | None) -> Table:
     if kind in TEXT_ENDINGS:
         return _read_csv(path, kind, only)
-    if kind in _JSON:
+    if kind in JSON_ENDINGS:
         return _read_json(path, only)
     if kind == ".parquet":
         return _read_parquet(path, only)
@@ -131,9 +131,14 @@ def _read_parquet(path: Path, only: Sequence[str] | None) -> Table:
 
 
 def _read_json(path: Path, only: Sequence[str] | None) -> Table:
-    frame = read_json_lines(Lines.of(path))
+    state = path.stat()
+    frame, notes = read_json_lines(Lines.of(path), only)
     _check_names(only, frame.columns)
-    return _framed(path, frame if only is None else frame.select(named(only)), only, frame.height)
+    table = _framed(path, frame if only is None else frame.select(named(only)), only, frame.height)
+    table.notes = tuple(notes)
+    if only is None:
+        table.stamp = (state.st_size, state.st_mtime_ns)
+    return table
 
 
 def _framed(path: Path, frame: pl.DataFrame, only: Sequence[str] | None, n_rows: int) -> Table:

@@ -11,10 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.tables._table import Table
-from coterie.tables._values import LOOKS_LIKE_DATE, number, text
+from coterie.tables._values import DRESSED, LOOKS_LIKE_DATE, number, text
 
 # NumPy has these too, so that a polars expression for each column can be saved
-_INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,13 @@ class TextSummary:
     n_values: int
     n_levels: int  # different values
     n_numbers: int
+    n_dressed: int  # numbers, also with a sign or separators
     is_date: bool  # every value is one
+
+    @property
+    def is_dressed(self) -> bool:
+        """Whether most values look like numbers with a sign or separators, or are plain ones."""
+        return self.n_values < 2 * self.n_dressed and self.n_numbers < self.n_values
 
     @property
     def is_mixed(self) -> bool:
@@ -71,7 +77,7 @@ def numbers_of(table: Table, name: str, is_date: bool) -> NDArray[np.float64]:
     if table.frame is None:
         return table.matrix[:, table.places[name]]
     values = table.frame.get_column(name)
-    if not (values.dtype.is_float() or values.dtype in _INTEGERS):
+    if not (values.dtype.is_float() or values.dtype in INTEGERS):
         values = values.to_frame().select(number(name, values.dtype, is_date=is_date)).to_series()
     return np.asarray(values.to_numpy(), dtype=np.float64)
 
@@ -88,10 +94,12 @@ def summarise_text(table: Table, names: list[str]) -> dict[str, TextSummary]:
         missing = _row(frame, values.null_count())
         levels = _row(frame, values.n_unique())
         numbers = _row(frame, values.str.strip_chars().cast(pl.Float64, strict=False).is_not_nan().sum())
+        dressed = _row(frame, values.str.contains(DRESSED).sum())
         starts = _row(frame, values.drop_nulls().first().str.contains(LOOKS_LIKE_DATE))
-        for name, n, m, k, start in zip(group, missing, levels, numbers, starts, strict=True):
+        found_all = zip(group, missing, levels, numbers, dressed, starts, strict=True)
+        for name, n, m, k, d, start in found_all:
             is_date = bool(start) and _all_dates(frame, name, dtype, n)
-            found[name] = TextSummary(n, frame.height - n, m - (n > 0), k, is_date)
+            found[name] = TextSummary(n, frame.height - n, m - (n > 0), k, d, is_date)
     return found
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.tables._errors import TableError, counted, in_row, no_column, quoted
-from coterie.tables._values import number
+from coterie.tables._values import can_be_number, can_be_text, is_text, number
 
 # Above this a whole number may have been rounded in a column of floats.
 _EXACT = 2**53
@@ -50,7 +50,7 @@ class Table:
         self.frame = frame
         self.matrix = matrix
         self.notes = notes
-        self.stamp = stamp  # size and time of a CSV file, which is read again to write it as it was
+        self.stamp = stamp  # size and time of a text file, which is read again to write it as it was
         if n_rows is None:
             n_rows = frame.height if frame is not None else matrix.shape[0]
         self.n_rows: int = n_rows
@@ -144,7 +144,7 @@ class Table:
             return values.cast(pl.Int64)
         if values.dtype.is_integer() or values.dtype == pl.String:
             return values
-        if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object, pl.Null):
+        if not can_be_text(values.dtype):
             raise self.error(
                 f"column {quoted(values.name)} cannot hold ids: they are text or whole numbers, these are "
                 f"{values.dtype}."
@@ -176,6 +176,8 @@ class Table:
             One number a row.
         """
         values = self.column(column)
+        if not (can_be_number(values.dtype) or is_text(values.dtype) or values.dtype == pl.Null):
+            raise self.error(f"column {quoted(column)} must hold numbers, but it holds {values.dtype}.")
         found = values.to_frame().select(number(column, values.dtype)).to_series()
         bad = ~found.is_finite().fill_null(False)
         if bad.any():

@@ -14,6 +14,11 @@ _DAY = 86_400.0
 _TIMES = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M")
 LOOKS_LIKE_DATE = r"^\s*\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}|\s*$)"
 
+# Numbers with a sign or separators, and plain ones; patterns for Python and for polars alike.
+CURRENCY = r"(?:[$€£¥₹₽₩₺]|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK)"
+THOUSANDS = "[1-9][0-9]{0,2}(?:[,.' \u2019\u00a0\u202f][0-9]{3})+"
+DRESSED = rf"^\s*[+-]?\s*{CURRENCY}?\s*[+-]?(?:{THOUSANDS}|[0-9]+)(?:[.,][0-9]+)?\s*(?:{CURRENCY}|%)?\s*$"
+
 
 def named(names: str | Iterable[str]) -> pl.Expr:
     """Columns by their names; `pl.col` would take "*" and "^...$" for patterns."""
@@ -28,6 +33,11 @@ def can_be_number(dtype: pl.DataType) -> bool:
 def is_text(dtype: pl.DataType) -> bool:
     """Whether values of this type are text."""
     return isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
+
+
+def can_be_text(dtype: pl.DataType) -> bool:
+    """Whether values of this type can be written as text that says what they are."""
+    return is_text(dtype) or (can_be_number(dtype) and dtype != pl.Duration)
 
 
 def number(names: str | list[str], dtype: pl.DataType, *, is_date: bool = False) -> pl.Expr:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from coterie.tables._errors import counted, no_value, quoted
 from coterie.tables._feature import Feature
 from coterie.tables._table import Table
-from coterie.tables._values import text
+from coterie.tables._values import can_be_text, text
 
 MISSING_LEVEL = "(missing)"
 MOST_LEVELS_FORCED = 1_000
@@ -24,7 +24,7 @@ _MANY_ROWS = 50
 def _texts(table: Table, name: str, impute: bool, filled: str) -> tuple[pl.Series, int]:
     """A column as text, with gaps filled or refused, and how many there were."""
     column = table.column(name)
-    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+    if not can_be_text(column.dtype) and column.dtype != pl.Null:
         raise table.error(f"column {quoted(name)} must hold text, but it holds {column.dtype}.")
     values = column.to_frame().select(text(name, column.dtype)).to_series()
     n_gaps = values.null_count()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ import polars as pl
 
 from coterie.tables._csv import open_text_table, read_cells
 from coterie.tables._errors import TableError, brief, quoted
+from coterie.tables._json_lines import own_lines
 from coterie.tables._lines import Lines
 from coterie.tables._panics import quiet_panics
-from coterie.tables._read import TEXT_ENDINGS, ending
+from coterie.tables._read import JSON_ENDINGS, TEXT_ENDINGS, ending
 from coterie.tables._table import Table
 from coterie.tables._values import named
 
@@ -47,8 +48,8 @@ def free_name(table: Table, wanted: str) -> str:
 def write_table(table: Table, path: str | os.PathLike[str], added: Mapping[str, Any]) -> None:
     """Write the table with new columns behind its own, as CSV, TSV, Parquet or JSON lines, by the ending.
 
-    Cells of a CSV or TSV file come out as they stand in that file. Of a matrix only the row numbers are
-    written, as column `row`.
+    Cells of a CSV or TSV file come out as they stand in that file, and so do lines of JSON in such a file. Of
+    a matrix only the row numbers are written, as column `row`.
 
     Parameters
     ----------
@@ -77,6 +78,8 @@ def write_table(table: Table, path: str | os.PathLike[str], added: Mapping[str, 
                 _write_text(table, path, new, kind)
             elif kind == ".parquet":
                 _own_columns(table).hstack(new).write_parquet(path)
+            elif (lines := _lines_as_read(table)) is not None:
+                _write_lines(lines, path, new)
             else:
                 _plain(_own_columns(table), nested=False).hstack(new).write_ndjson(path)
     except OSError as error:
@@ -108,13 +111,43 @@ def _write_text(table: Table, path: Path, new: list[pl.Series], kind: str) -> No
     cells.hstack(new).write_csv(path, separator=separator)
 
 
+def _write_lines(lines: list[str], path: Path, new: list[pl.Series]) -> None:
+    """The objects as they stand in the lines, with new names behind the others."""
+    added = [""] * len(lines)
+    for series in new:
+        key = json.dumps(series.name, ensure_ascii=False)
+        values = (series.fill_nan(None) if series.dtype.is_float() else series).to_list()
+        added = [
+            f"{before},{key}:{json.dumps(value, ensure_ascii=False, default=str)}"
+            for before, value in zip(added, values, strict=True)
+        ]
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for line, behind in zip(lines, added, strict=True):
+            own = line[:-1].rstrip()
+            file.write(f"{own}{behind if own != '{' else behind[1:]}}}\n")
+
+
+def _is_as_read(table: Table, kinds: Collection[str]) -> bool:
+    """Whether the file is of these kinds, and has not changed since it was read."""
+    if table.stamp is None or table.frame is None or not table.names or ending(table.path) not in kinds:
+        return False
+    state = table.path.stat()
+    return (state.st_size, state.st_mtime_ns) == table.stamp
+
+
+def _lines_as_read(table: Table) -> list[str] | None:
+    """The lines of a file of JSON lines as they stand there; None if it has changed since."""
+    try:
+        lines = own_lines(Lines.of(table.path)) if _is_as_read(table, JSON_ENDINGS) else []
+    except (TableError, OSError, UnicodeDecodeError):  # gone or changed meanwhile
+        return None
+    return lines if len(lines) == table.n_rows else None
+
+
 def _cells_as_read(table: Table) -> tuple[pl.DataFrame | None, str]:
     """The cells of a CSV or TSV file as they stand there, and the separator; None if it has changed since."""
-    if table.stamp is None or table.frame is None or not table.names:
-        return None, ","
     try:
-        state = table.path.stat()
-        if (state.st_size, state.st_mtime_ns) != table.stamp:
+        if not _is_as_read(table, TEXT_ENDINGS):
             return None, ","
         opened = open_text_table(Lines.of(table.path), TEXT_ENDINGS[ending(table.path)])
         cells, _ = read_cells(opened)
