@@ -4,8 +4,9 @@ Draw 100 pairs, let `compare` choose, fit every method on all 100 pairs, and sco
 index on the items that no pair names. The regret of a draw is the score of the best method of that draw less
 that of the chosen one; the best of several noisy scores is hard to match, so no choice has regret 0. "Theirs"
 is the regret of other ways to choose: a method for all draws, a method at random. The rule was made on other
-tables and draws, iris, breast cancer and digits among them; wine was not looked at before the rule stood.
-Other folds of the same pairs move a figure by about its error.
+tables and draws, iris, breast cancer and digits among them; wine was not looked at before the rule stood. One
+part came later, after a look at wine with bounds on sizes: plain clustering needs two errors, not one. Other
+folds of the same pairs move a figure by about its error.
 """
 
 from __future__ import annotations

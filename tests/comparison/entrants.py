@@ -1,5 +1,7 @@
 """Estimators that do as they are told and keep a log, and small data to compare on."""
 
+import time
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 
@@ -21,6 +23,14 @@ class Told(ClusterMixin, BaseEstimator):
         Told.log.append((constraints, self.random_state))
         self.labels_ = np.array(self.answer)
         return self
+
+
+class SlowAtFirst(Told):
+    """Takes a second for the first fit, as one that loads compiled code."""
+
+    def fit(self, X, y=None, *, constraints=None):
+        time.sleep(0 if Told.log else 1)
+        return super().fit(X, y, constraints=constraints)
 
 
 class Failing(Told):

@@ -5,14 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
-from coterie import Constraints, SizeConstrainedKMeans, SizeConstrainedKMedians
+from coterie import Constraints, PCKMeans, SizeConstrainedKMeans, SizeConstrainedKMedians
 from coterie.constraints import EitherOr
-from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
+from coterie.exceptions import InfeasibleConstraintsError, UndecidedError, ViolatedConstraintsWarning
 from tests.assign.problems import feasible_constraints, random_constraints
 from tests.oracles import kmeans as lloyd_oracle
 from tests.oracles import sizes as oracle
@@ -517,3 +518,19 @@ def test_items_that_are_named_are_never_outliers(seed):
         assert oracle.either_or_holds(model.labels_, (2, 12, 13))
         assert model.sizes_.min() >= 5
         assert (np.diff(model.history_) <= 1e-9 * model.history_[:-1]).all()
+
+
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine"])
+def test_auto_is_the_price_of_pckmeans(metric, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 3)) + 4
+    known = Constraints.sample(rng.integers(3, size=60), 30, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ViolatedConstraintsWarning)
+        ours = SizeConstrainedKMeans(3, weight="auto", size_min=15, metric=metric, random_state=0)
+        ours.fit(X, constraints=known)
+        theirs = PCKMeans(3, metric=metric, random_state=0).fit(X, constraints=known)
+    assert ours.weight_ == pytest.approx(theirs.weight_)
+    assert ours.sizes_.min() >= 15
+    with pytest.raises(ValueError, match="weight"):
+        SizeConstrainedKMedians(3, weight="auto").fit(X)

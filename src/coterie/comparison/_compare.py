@@ -63,9 +63,9 @@ def compare(
 
     The pairs are dealt into folds. Each method is fitted on the pairs of all folds but one, and its clusters
     are asked about the others: are must-linked items together, are cannot-linked ones apart? Pairs that
-    follow from the ones kept are not asked. Groups (labels, distinct, across) stay in the kept part. Where
-    labels are all there is, labels are hidden instead. One fit with everything shows that there will be a
-    result in the end.
+    follow from what is kept are not asked; see the notes. Groups (labels, distinct, across) stay in the kept
+    part. Where labels are all there is, labels are hidden instead. One fit with everything shows that there
+    will be a result in the end.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def compare(
         - ``agreement``: adjusted Rand index with the clusters of the other methods, on average; those that
           are equal count once, those equal to its own do not count.
         - ``kept_broken``: share of the kept statements that the method broke.
-        - ``seconds``: time of a fit, on average.
+        - ``seconds``: time of a fit, on average; the first fit, which may load compiled code, is left out.
         - ``smallest``, ``largest``: size of the smallest and of the largest cluster in any fit.
         - ``status``: "ok", or why there is no score.
         - ``chosen``: true in one row.
@@ -128,9 +128,16 @@ def compare(
     -----
     A hundred pairs seldom decide between good methods. Chosen is, of the methods that are not clearly worse
     than the best (by more than one standard error of the difference), the one whose clusters agree most with
-    those of the others; of equal ones the first in `methods`. "plain" is chosen only if all others are
-    clearly worse and no pair is marked hard: then the statements mislead more than they help. Each pair
-    counts once, whatever its weight; pairs of weight 0 are not asked.
+    those of the others; of equal ones the first in `methods`. "plain" is chosen only if no pair is marked
+    hard and it is better than each of the others by more than two standard errors and by three pairs or more:
+    then using the statements seems to do harm. Each pair counts once, whatever its weight; pairs of weight 0
+    are not asked.
+
+    A pair follows if must-links and labels join its ends, or if a kept statement keeps apart what they are
+    joined with. With two clusters much more follows: two items that are apart from a third are together. So
+    pairs whose ends any chain of kept statements connects are not asked then, and many pairs about few items
+    leave few questions (`n_must`, `n_cannot`). What else follows for three clusters or more is hard to find
+    out and is not looked at; there such pairs are asked.
 
     A fit may fail, for instance since the statements cannot all be met. Then `status` says why, and the
     method is not chosen. If all fail, a reason is raised.
@@ -151,7 +158,7 @@ def compare(
     if k > X.shape[0]:
         raise ValueError(f"n_clusters={k}, but X has {X.shape[0]} rows.")
     n_folds = whole_number(n_folds, "n_folds", 2)
-    questions = find_questions(known)
+    questions = find_questions(known, k)
     n_held = questions.n_owners
     if n_held < 2 * n_folds:
         raise ValueError(
@@ -171,7 +178,7 @@ def compare(
     if not any(len(fold.asked) for fold, _ in folds):
         raise ValueError(
             f"none of the {n_held} {questions.what} can be held out: each follows from the others, or has "
-            "weight 0. State some that say more."
+            "weight 0. State some about other items."
         )
     tallies = [_Tally(entrant, len(questions.must)) for entrant in entrants]
     _run(X, tallies, folds, progress or _silent)
@@ -237,7 +244,8 @@ class _Tally:
             # what our methods say of their input; any other error is a fault, and is not hidden
             self.failure, self.error = str(error).strip().split("\n")[0], error
             return None
-        self.seconds += time.perf_counter() - started
+        if self.n_fits:  # the first one may load compiled code
+            self.seconds += time.perf_counter() - started
         self.n_fits += 1
         self.right[fold.asked] += fold.answers(labels)
         broken = fold.kept.violations(labels)
@@ -327,7 +335,7 @@ def _columns(
                 "n_cannot": int((~must).sum()),
                 "agreement": agreement[number],
                 "kept_broken": tally.n_broken / max(tally.n_kept, 1),
-                "seconds": tally.seconds / tally.n_fits,
+                "seconds": tally.seconds / (tally.n_fits - 1),
                 "smallest": tally.smallest,
                 "largest": tally.largest,
                 "status": "ok",

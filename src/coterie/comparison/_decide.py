@@ -5,7 +5,8 @@ that came out apart, each counted half, so that neither "all together" nor "all 
 those of a sample of pairs (or of labelled items); two methods answer the same questions, so their difference
 has an error of its own, most often a smaller one than either score. A hundred pairs rarely tell good methods
 apart: among those that are not clearly worse than the best, the clusters on which the methods agree most are
-the safest. Cost O(n) for each two clusterings that differ.
+the safest. That the statements do harm is a grave thing to say, and takes more than that. Cost O(n) for each
+two clusterings that differ.
 """
 
 from __future__ import annotations
@@ -56,6 +57,17 @@ def clearly_better(first: FloatArray, second: FloatArray, must: BoolArray, owner
     return bool(difference.value > difference.error * (1 + 1e-9) + 1e-12)
 
 
+def far_better(first: FloatArray, second: FloatArray, must: BoolArray, owner: IntArray) -> bool:
+    """Whether `first` is better by more than two standard errors, and by three pairs (or labels) in all.
+
+    Few pairs that all come out alike have no error to speak of, hence the second condition.
+    """
+    difference = balanced(first - second, must, owner)
+    inverse = np.unique(owner, return_inverse=True)[1]
+    more = (np.bincount(inverse, first - second) / np.bincount(inverse)).sum()
+    return bool(difference.value > 2 * difference.error * (1 + 1e-9) + 1e-12 and more >= 3 - 1e-9)
+
+
 def agreements(labellings: Sequence[NDArray[Any]]) -> list[float]:
     """Mean adjusted Rand index of each clustering with those of the others that differ from it.
 
@@ -88,15 +100,18 @@ def choose_best(
 ) -> int:
     """Which is chosen: of those not clearly worse than the best score, the one that agrees most with others.
 
-    Plain clustering (number `plain`) is chosen only if all others are clearly worse: in doubt the statements
-    are used. Of equal ones the first.
+    Plain clustering (number `plain`) is chosen only if it is far better than each of the others: in doubt the
+    statements are used. Of equal ones the first.
     """
 
     def best_of(values: Sequence[float], numbers: Sequence[int]) -> int:
         # rounded, so that the order of a sum does not decide
         return max(numbers, key=lambda number: (round(values[number], 9), -number))
 
-    numbers = range(len(answers))
-    top = best_of([balanced(one, must, owner).value for one in answers], numbers)
-    close = [one for one in numbers if not clearly_better(answers[top], answers[one], must, owner)]
-    return best_of(agreement, [one for one in close if one != plain] or close)
+    told = [number for number in range(len(answers)) if number != plain]
+    if plain is not None and all(far_better(answers[plain], answers[one], must, owner) for one in told):
+        return plain
+    top = best_of([balanced(one, must, owner).value for one in answers], told)
+    return best_of(
+        agreement, [one for one in told if not clearly_better(answers[top], answers[one], must, owner)]
+    )

@@ -2,8 +2,11 @@
 
 A question is a held-out pair ("are these two together?"), or a hidden label: how many of its class is the
 item with, and how many of the other classes is it apart from? A fold keeps some statements and asks the other
-questions; over all folds of a repeat each is asked at most once, and never where what is kept gives the
-answer away. Cost linear in what was stated.
+questions; over all folds of a repeat each is asked at most once, and not where it follows from what is kept:
+joined by must-links, or a cannot-link between joined items. With two clusters every chain of statements
+settles how its ends stand (apart from the same item is together), so that only items that no chain joins are
+asked about. What else follows for three clusters or more is not worked out: that is graph colouring. Cost
+linear in what was stated.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.constraints import Constraints, Group
+from coterie.constraints._closure import join, label_chains
 from coterie.constraints._sample import as_generator
 from coterie.constraints._statements import BoolArray, FloatArray, IntArray, find_rows
 
@@ -58,13 +62,14 @@ class Questions:
         return len(np.unique(self.owner))
 
 
-def find_questions(known: Constraints) -> Questions:
+def find_questions(known: Constraints, n_clusters: int) -> Questions:
     """Questions about the pairs; about the labels if labels are all there is to hold out."""
+    settles = _chained if n_clusters == 2 else _unchained
     if known.n_pairs:
-        return _about_pairs(known)
+        return _about_pairs(known, settles)
     labels = [group for group in known.groups if group.kind == "label" and group.active]
     if labels:
-        return _about_labels(known, labels)
+        return _about_labels(known, labels, settles)
     stated = f"; {' and '.join(sorted(known.kinds))} statements are never held out" if known.kinds else ""
     raise ValueError(
         f"compare holds out pairs or labels and has the methods predict them, but none are given{stated}. "
@@ -72,17 +77,42 @@ def find_questions(known: Constraints) -> Questions:
     )
 
 
+def _unchained(kept: Constraints) -> IntArray:
+    """Every item on its own."""
+    return np.arange(kept.n_items, dtype=np.int64)
+
+
+def _chained(kept: Constraints) -> IntArray:
+    """Number of the chain of statements that each item is in; two clusters leave no choice inside one.
+
+    Wrong statements may settle a pair both ways. It is not asked either: else only those that contradict the
+    rest would be.
+    """
+    active = [table.ij[table.active] for table in (kept.must_table, kept.cannot_table)]
+    left, right = [ij[:, 0] for ij in active], [ij[:, 1] for ij in active]
+    for group in kept.groups:
+        if not group.active or (group.kind == "across" and group.n_codes < 2):
+            continue
+        # of two codes that are apart, each holds the other together
+        whole = group.items[:-1], group.items[1:]
+        first, second = label_chains(group) if group.kind == "distinct" else whole
+        left.append(first)
+        right.append(second)
+    return join(kept.n_items, np.concatenate(left), np.concatenate(right))
+
+
 # ---- pairs --------------------------------------------------------------------------------------------
 
 
-def _about_pairs(known: Constraints) -> Questions:
+def _about_pairs(known: Constraints, settles: Callable[[Constraints], IntArray]) -> Questions:
     must, cannot = known.must_table, known.cannot_table
     n = known.n_pairs
 
     def folds(n_folds: int, seed: Any) -> Iterator[Fold]:
         for kept, held in known.split(n_folds, random_state=seed):
-            tables = held.must_table, held.cannot_table
-            together, apart = (table.ij[table.active] for table in tables)
+            chain = settles(kept)
+            active = [table.ij[table.active] for table in (held.must_table, held.cannot_table)]
+            together, apart = (ij[chain[ij[:, 0]] != chain[ij[:, 1]]] for ij in active)
             rows = [find_rows(must, together), find_rows(cannot, apart) + must.n]
             yield Fold(kept, np.concatenate(rows), _PairAnswers(together, apart))
 
@@ -109,7 +139,9 @@ def _joined(labels: Labels, pairs: IntArray) -> BoolArray:
 # ---- labels -------------------------------------------------------------------------------------------
 
 
-def _about_labels(known: Constraints, labels: list[Group]) -> Questions:
+def _about_labels(
+    known: Constraints, labels: list[Group], settles: Callable[[Constraints], IntArray]
+) -> Questions:
     """Two questions a label: is the item with its class, is it apart from the others?
 
     An item is hidden from all label statements at once, so that no other one gives it away.
@@ -134,7 +166,9 @@ def _about_labels(known: Constraints, labels: list[Group]) -> Questions:
                 [group for group in groups if group is not None],
                 known._ids,
             )
-            asked = [_LabelAnswers(group, np.flatnonzero(hidden[group.items])) for group in labels]
+            chain = settles(kept)
+            open_ones = hidden & ~np.isin(chain, chain[(fold >= 0) & ~hidden])
+            asked = [_LabelAnswers(group, np.flatnonzero(open_ones[group.items])) for group in labels]
             places = [
                 np.concatenate([start + one.alike, n + start + one.others])
                 for start, one in zip(first[:-1].tolist(), asked, strict=True)

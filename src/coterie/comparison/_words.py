@@ -6,6 +6,11 @@ from typing import Any
 
 from coterie.constraints._frames import frame_columns
 
+_READ = {
+    *("method", "score", "error", "behind", "behind_error", "status", "chosen"),
+    *("must_met", "cannot_met", "n_must", "n_cannot"),
+}
+
 
 def best(frame: Any) -> str:
     """Name of the chosen method in the frame that `compare` returned; "plain" is no method, but none.
@@ -55,9 +60,10 @@ def in_words(frame: Any) -> str:
     met = f"{_percent(chosen['score'])} of what was held out came out as stated{error}"
     if chosen is plain:
         lines = [
-            f"Clustering without the statements does best: {met}.",
-            f"The best method that uses them, {told[0]['method']}, reaches {_percent(told[0]['score'])}: the "
-            "statements mislead it more than they help. Look at them, and at the columns, again.",
+            f"Clustering without the statements does best here: {met}.",
+            f"The best method that uses them, {told[0]['method']}, reaches {_percent(told[0]['score'])}. "
+            "Perhaps some of them are wrong, or the columns do not show what they say: look at both. "
+            "Statements that you are sure of are worth using all the same.",
         ]
     else:
         lines = [f"{chosen['method']} is chosen: {met}."]
@@ -72,24 +78,30 @@ def in_words(frame: Any) -> str:
         if close:
             lines.append(f"Within one standard error of it: {', '.join(close)}.")
         if plain is not None:
-            lines.append(_against_plain(plain))
+            lines.append(_against_plain(plain, chosen))
     failed = [row for row in rows if row["status"] != "ok"]
     lines += [f"Not compared: {row['method']} ({str(row['status']).rstrip('.')})." for row in failed]
     return "\n".join(lines)
 
 
-def _against_plain(plain: dict[str, Any]) -> str:
+def _against_plain(plain: dict[str, Any], chosen: dict[str, Any]) -> str:
     gain = plain["behind"]
     told = f"Without the statements it is {_percent(plain['score'])}"
     if abs(gain) < 0.0005:
         return f"{told}: on this scale they change nothing."
-    if not _clear(abs(gain), plain["behind_error"]):
+    if not _clear(abs(gain), plain["behind_error"], errors=2) or (gain < 0 and _more(plain, chosen) < 3):
         return f"{told}: a difference that may be chance."
-    return f"{told}: they help." if gain > 0 else f"{told}, clearly more: look at the statements again."
+    return f"{told}: they help." if gain > 0 else f"{told}, which is more: it may be worth checking them."
 
 
-def _clear(difference: float, error: float | None) -> bool:
-    return error is not None and difference > error * (1 + 1e-9) + 1e-12  # as in the choice
+def _more(first: dict[str, Any], second: dict[str, Any]) -> float:
+    """How many more answers of the first are as stated."""
+    kinds = (("must_met", "n_must"), ("cannot_met", "n_cannot"))
+    return sum(((first[met] or 0.0) - (second[met] or 0.0)) * first[n] for met, n in kinds)
+
+
+def _clear(difference: float, error: float | None, errors: int = 1) -> bool:
+    return error is not None and difference > errors * error * (1 + 1e-9) + 1e-12  # as in the choice
 
 
 def _percent(share: float) -> str:
@@ -105,7 +117,7 @@ def _chosen(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _rows(frame: Any) -> list[dict[str, Any]]:
     columns = frame_columns(frame)
-    missing = {"method", "score", "error", "behind", "behind_error", "status", "chosen"} - set(columns)
+    missing = _READ - set(columns)
     if missing:
         raise ValueError(f"this is not a frame of compare: it has no column {', '.join(sorted(missing))}.")
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]

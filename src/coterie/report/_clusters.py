@@ -11,12 +11,13 @@ from coterie.report._features import Traits
 from coterie.report._html import cut
 from coterie.report._outcomes import Outcomes
 from coterie.report._rows import Floats, Ints, Near
+from coterie.report._sizes import Sizes
 from coterie.report._words import percent
 
 MOST_CARDS = 60
 _NAMED = 3
 # Below this ratio of the distances to the own and the next centre an item is not doubtful.
-_DOUBT_FROM = 0.5
+DOUBT_FROM = 0.8
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,9 @@ def make_cards(
     traits: dict[int, Traits],
     near: Near,
     outcomes: Outcomes,
-    binding: Floats | None,
+    sizes: Sizes,
 ) -> tuple[Card, ...]:
-    """Make the cards; `binding` are the prices of the bounds, if there are any."""
+    """Make the cards of the clusters that are shown."""
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], [*shown, *(h + 1 for h in shown)]).reshape(2, -1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -66,12 +67,12 @@ def make_cards(
         members = order[start:stop]
         typical = members[_first(near.own[members], _NAMED)]
         doubtful = members[_first(-ratio[members], _NAMED)]
-        chosen.append((cluster, typical.tolist(), doubtful[ratio[doubtful] >= _DOUBT_FROM].tolist()))
+        chosen.append((cluster, typical.tolist(), doubtful[ratio[doubtful] >= DOUBT_FROM].tolist()))
     holding = Holding(outcomes, [item for _, _, items in chosen for item in items])
     total = max(len(labels), 1)
     cards = []
     for cluster, typical_items, doubtful_items in chosen:
-        doubts = [Doubt(i, _why(i, ratio[i], near, holding, binding, labels)) for i in doubtful_items]
+        doubts = [Doubt(i, _why(i, ratio[i], int(near.rival[i]), holding, sizes)) for i in doubtful_items]
         size = int(counts[cluster])
         found = traits.get(cluster, Traits())
         cards.append(Card(cluster, size, size / total, found, tuple(typical_items), tuple(doubts)))
@@ -88,16 +89,14 @@ def _first(values: Floats, most: int) -> Ints:
     return np.argsort(values, kind="stable")[:most]
 
 
-def _why(item: int, ratio: float, near: Near, holding: Holding, binding: Floats | None, labels: Ints) -> str:
-    rival = int(near.rival[item])
+def _why(item: int, ratio: float, rival: int, holding: Holding, sizes: Sizes) -> str:
     if ratio <= 1.0:
         closer = "as near" if ratio > 0.995 else f"nearly as near ({percent(ratio)})"
-        return f"cluster {rival} is {closer}" if ratio >= 0.8 else f"cluster {rival} comes next"
-    statement = holding.holds(item, rival)
-    if statement is not None:
-        return f"cluster {rival} is nearer; held here by {statement}"
-    if binding is not None and (binding[int(labels[item])] != 0 or binding[rival] != 0):
-        return f"cluster {rival} is nearer; held here by the bounds on sizes"
+        return f"cluster {rival} is {closer}"
+    here = int(holding.outcomes.labels[item])
+    held_by = holding.holds(item, rival) or sizes.holding(item, here, rival)
+    if held_by is not None:
+        return f"cluster {rival} is nearer; held here by {held_by}"
     return f"cluster {rival} is nearer by a hair" if ratio < 1.02 else f"cluster {rival} is nearer"
 
 

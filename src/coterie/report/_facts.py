@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from coterie.base import check_sample_weight
 from coterie.constraints import Constraints, as_constraints
 from coterie.methods import METHODS, Method
 from coterie.report._clusters import Card, largest_clusters, make_cards
@@ -28,11 +29,12 @@ from coterie.report._words import many, number, value_of
 
 @dataclass(frozen=True)
 class Trace:
-    """The objective after each half-step of the best start."""
+    """The objective after each half-step of the best start, and with what tolerance it stopped."""
 
     values: Floats
     n_iter: int | None
     converged: bool | None
+    tol: float
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ class Facts:
     trace: Trace | None
     statements: Statements
     comparison: Comparison | None
+    left_out: str | None
     made: Made
 
 
@@ -119,24 +122,25 @@ def gather(
     names = Names(known.ids if ids is None else ids, rows.n)
     k = count_clusters(model, labels)
     counts = np.bincount(labels[labels >= 0], minlength=k)
-    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weight = check_sample_weight(sample_weight, rows.values)
 
     distances = distance_function(model, rows, labels, k)
     near = nearness(distances, rows, labels, k)
-    without = _plain(plain, model, X, known, weight)
+    # where nothing is known both clusterings are the same
+    to_compare = plain is not None and (bool(known) or has_bounds(model))
+    without = _plain(plain, model, X, known, weight) if to_compare else None
     outcomes = Outcomes(model, known, labels, distances, without, weight, names)
     sizes = read_sizes(model, labels, counts, size_weight, groups)
     lines = choose_lines(outcomes, seed)
     precomputed = getattr(model, "metric", None) == "precomputed"
     cards_of = largest_clusters(counts)
     traits = {} if precomputed else find_traits(rows, labels, cards_of, read_columns(features, rows, model))
-    binding = np.array([row.price or 0.0 for row in sizes.rows]) if sizes.bounded else None
     violations = outcomes.violations
     comparison = None
     if without is not None:
 
         def spread(some: Ints, k: int) -> float | None:
-            return spread_within(model, rows, some, weight, k)
+            return None if outcomes.lacks_weight else spread_within(model, rows, some, weight, k)
 
         comparison = compare_with(without, labels, known, k, spread, measure_of(model))
     return Facts(
@@ -160,11 +164,12 @@ def gather(
             seed=seed,
         ),
         lines=lines,
-        cards=make_cards(labels, counts, cards_of, traits, near, outcomes, binding),
+        cards=make_cards(labels, counts, cards_of, traits, near, outcomes, sizes),
         sizes=sizes,
         trace=_trace(model),
         statements=list_statements(outcomes),
         comparison=comparison,
+        left_out=_left_out(comparison) if outcomes.lacks_weight and to_compare else None,
         made=_made(model, command, notes, seconds),
     )
 
@@ -174,9 +179,7 @@ def _stated(model: Any, constraints: Any) -> Any:
 
 
 def _plain(plain: Any, model: Any, X: Any, known: Constraints, weight: Floats | None) -> Ints | None:
-    """The labels to compare with; None if nothing was known, so that they would be the same."""
-    if plain is None or not (known or has_bounds(model)):
-        return None
+    """The labels to compare with; None if the fit cannot be repeated."""
     if isinstance(plain, str):
         if plain != "auto":
             raise ValueError(f'plain must be "auto", labels or None; got {plain!r}.')
@@ -185,6 +188,15 @@ def _plain(plain: Any, model: Any, X: Any, known: Constraints, weight: Floats | 
     if labels.shape != (known.n_items,) or labels.dtype.kind not in "iu":
         raise ValueError(f"plain must be {known.n_items} labels, whole numbers; got shape {labels.shape}.")
     return labels.astype(np.int64)
+
+
+def _left_out(comparison: Comparison | None) -> str:
+    """What the page does not say where the weights of the fit are missing."""
+    what = "this comparison" if comparison is None else "the summed distances"
+    return (
+        "The fit used sample_weight, which this page was not given: what statements cost and "
+        f"{what} need it, and are left out."
+    )
 
 
 def _verdict(n: int, k: int, sizes: Sizes, outcomes: Outcomes) -> str:
@@ -215,7 +227,10 @@ def _trace(model: Any) -> Trace | None:
         return None
     n_iter, converged = getattr(model, "n_iter_", None), getattr(model, "converged_", None)
     return Trace(
-        values, None if n_iter is None else int(n_iter), None if converged is None else bool(converged)
+        values,
+        None if n_iter is None else int(n_iter),
+        None if converged is None else bool(converged),
+        float(getattr(model, "tol", 0.0)),
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.base import check_sample_weight
 from coterie.constraints import Constraints, Group, Pairs, Violations, as_constraints
 from coterie.report._html import cut
 from coterie.report._rows import Floats, Ints, Rows, distance_function
@@ -24,6 +25,7 @@ Distance = Callable[[Any], Floats]
 UNASKED = "holds without being said"
 BECAUSE = "holds because it was said"
 NO_EFFECT = "weight 0: it has no effect"
+NO_COST = "what it would cost to meet it cannot be said without the sample_weight of the fit"
 # Distances that are held at a time.
 _BLOCK_CELLS = 2_000_000
 
@@ -47,6 +49,11 @@ class Price:
     def of(self, distance: Floats) -> Floats:
         """What distances cost."""
         return self.share * distance**self.power
+
+
+def lacks_weight(model: Any, sample_weight: Any) -> bool:
+    """Whether a fit was given weights that are missing now, so that costs would come out wrong."""
+    return sample_weight is None and bool(getattr(model, "_weighted", False))
 
 
 def price_of(model: Any) -> Price:
@@ -78,7 +85,7 @@ class Judged:
         Which the plain clustering meets too; None if there is none.
     mover, target, cost : array
         Of a broken pair, the cheapest move that would meet it: which item, into which cluster (-1: there is
-        no such move), at what cost. Elsewhere -1 and NaN.
+        no such move), at what cost. Elsewhere -1 and NaN; the cost is NaN too where weights are missing.
     """
 
     kind: str
@@ -110,6 +117,7 @@ class Outcomes:
         self.price = price_of(model)
         self.obeys = getattr(model, "obeys", "hard")
         self.method = type(model).__name__
+        self.lacks_weight = lacks_weight(model, sample_weight)
         self._weight = sample_weight
         self._distances = distances
         self.violations: Violations = known.violations(labels)
@@ -126,6 +134,8 @@ class Outcomes:
         at = np.flatnonzero(broken)
         if len(at):
             mover[at], target[at], cost[at] = self._cheapest_moves(kind, table.ij[at])
+        if self.lacks_weight:
+            cost[:] = np.nan
         return Judged(kind, table, table.active, table.strength, broken, unasked, mover, target, cost)
 
     @staticmethod
@@ -174,6 +184,8 @@ class Outcomes:
                 return f"{self.short_name(item)} is left out of all clusters"
         if judged.target[row] < 0:
             return "there is no other cluster"
+        if self.lacks_weight:
+            return f"statements only guide the start; {NO_COST}" if self.obeys == "none" else NO_COST
         item = self.short_name(int(judged.mover[row]))
         move = f"moving {item} into cluster {judged.target[row]}"
         cost = max(float(judged.cost[row]), 0.0)
@@ -273,7 +285,7 @@ def constraint_outcomes(
     plain : array of shape (n_items,), optional
         Labels without what is known: they tell a statement that holds anyway from one that made a difference.
     sample_weight : array of shape (n_items,), optional
-        The weights of the fit, which count in what a move costs.
+        The weights of the fit, which count in what a move costs; without them no costs are told.
 
     Returns
     -------
@@ -291,7 +303,7 @@ def constraint_outcomes(
         labels,
         distance_function(model, rows, labels, n_clusters),
         None if plain is None else np.asarray(plain).astype(np.int64),
-        None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64),
+        check_sample_weight(sample_weight, rows.values),
     ).columns()
 
 

@@ -222,8 +222,10 @@ def _trace_section(facts: Facts) -> Markup | None:
     if trace.n_iter is not None:
         words.append(f"{many(trace.n_iter, 'iteration')} of the best start.")
     if trace.converged is not None:
-        stopped = "It stopped by itself: nothing more was to be gained."
-        words.append(stopped if trace.converged else "It was stopped before it came to rest (max_iter).")
+        at_rest = "It stopped by itself: the last step gained nothing."
+        if trace.tol > 0:
+            at_rest = "It stopped by itself: the centres moved no more than tol, so little was left to gain."
+        words.append(at_rest if trace.converged else "It was stopped before it came to rest (max_iter).")
     return together(
         tag(
             "p",

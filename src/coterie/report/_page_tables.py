@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from coterie.methods import ONE_START_ABOVE
 from coterie.report._facts import Facts
 from coterie.report._html import Markup, cut, name_of, tag, together
 from coterie.report._parts import mark, table, tiles
 from coterie.report._plain import Comparison
-from coterie.report._sizes import SizeRow
+from coterie.report._sizes import SizeRow, Sizes
 from coterie.report._statements import GroupRow, PairRow
 from coterie.report._style import colour_class
 from coterie.report._words import NOTHING, many, number, percent, whole
 
 # Rows of a table of clusters; of more, the largest.
 _MOST_ROWS = 60
+_DIFFERENCES = "only the differences of prices mean something"
 
 
 # ---- sizes --------------------------------------------------------------------------------------------
@@ -27,14 +29,7 @@ def sizes_section(facts: Facts) -> Markup:
     rows = sorted(rows, key=lambda row: (row.met, row.cluster))
     parts: list[Any] = []
     if sizes.bounded:
-        parts.append(
-            tag(
-                "p",
-                "The price is what one more item in the cluster would cost in the objective: above 0 its "
-                "minimum binds, below 0 its maximum does; 0: the bound costs nothing.",
-                class_="soft small",
-            )
-        )
+        parts.append(tag("p", _price_words(sizes), class_="soft small"))
     if sizes.unit == "load":
         parts.append(tag("p", "Sizes count the load of the items, not their number.", class_="soft small"))
     if sizes.n_outliers:
@@ -45,12 +40,34 @@ def sizes_section(facts: Facts) -> Markup:
     for name in dict.fromkeys(row.group for row in sizes.groups):
         parts.append(tag("h3", "Group ", name_of(name)))
         of_group = [row for row in sizes.groups if row.group == name]
+        if all(row.low is not None and row.size == row.low for row in of_group):
+            parts.append(tag("p", f"Its minima leave no choice: {_DIFFERENCES}.", class_="soft small"))
         parts.append(
             _size_table(sorted(of_group, key=lambda row: (row.met, row.cluster))[:_MOST_ROWS], True, name)
         )
     if sizes.note:
         parts.append(tag("p", sizes.note, class_="soft small"))
     return together(parts)
+
+
+def _price_words(sizes: Sizes) -> str:
+    """What the prices of the bounds mean."""
+    one = "unit of load" if sizes.unit == "load" else "item"
+    if sizes.pinned:
+        told = (
+            f"The minima leave each cluster one size only, so {_DIFFERENCES}: one {one} more in a cluster "
+            "and one less in another costs at least the price of the first minus that of the second."
+        )
+    else:
+        told = (
+            f"The price is what one more {one} in the cluster would cost in the objective: above 0 its "
+            "minimum binds, below 0 its maximum does; 0: the bound costs nothing."
+        )
+    if sizes.unit == "load":
+        told += " Items come whole, so these prices are near the true ones only."
+    if sizes.groups:
+        told += " The price of a group in a cluster comes on top of that of the cluster."
+    return told
 
 
 def _size_table(rows: list[SizeRow], bounded: bool, group: str | None) -> Markup:
@@ -170,8 +187,9 @@ def _group_row(group: GroupRow) -> tuple[Any, list[Any]]:
 def comparison_section(facts: Facts) -> Markup | None:
     """The same method without what is known."""
     found = facts.comparison
+    left_out = tag("p", facts.left_out) if facts.left_out else None
     if found is None:
-        return None
+        return left_out
     figures = [
         (f"{found.n_moved:,} ({percent(found.n_moved / max(facts.n_items, 1))})", "items changed cluster"),
         (f"{found.ari:.2f}", "agreement (adjusted Rand index; 1: the same)"),
@@ -182,15 +200,17 @@ def comparison_section(facts: Facts) -> Markup | None:
             (f"{before:,} → {after:,}", f"of {found.n_stated:,} stated pairs hold: without → with")
         )
     words = "The same method without statements and bounds, its clusters matched to these as well as can be."
+    if found.leaves_out:
+        words += " Items left out of all clusters count as one more cluster."
     return together(
         tag("p", words, class_="soft small"),
         tiles(figures, "tiles inner"),
-        _price_of_knowing(found),
+        left_out or _price_of_knowing(found, facts.n_items),
         _sizes_beside(facts, found),
     )
 
 
-def _price_of_knowing(found: Comparison) -> Markup | None:
+def _price_of_knowing(found: Comparison, n_items: int) -> Markup | None:
     if found.spread is None or found.spread_plain is None:
         return None
     here, before = found.spread, found.spread_plain
@@ -203,9 +223,10 @@ def _price_of_knowing(found: Comparison) -> Markup | None:
     amount = f"{abs(change):.1f}" if abs(change) < 100 else f"{abs(change):,.0f}"
     if change > 0:
         return tag("p", f"What you know costs {amount} % more distance ({figures}).")
-    return tag(
-        "p", f"With what you know there is {amount} % less distance ({figures}): it led to a better start."
-    )
+    why = "it may have led to a better start, or this is chance"
+    if n_items > ONE_START_ABOVE:
+        why += f" (above {ONE_START_ABOVE:,} items the fit without makes one start only)"
+    return tag("p", f"With what you know there is {amount} % less distance ({figures}): {why}.")
 
 
 def _sizes_beside(facts: Facts, found: Comparison) -> Markup:

@@ -14,6 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from coterie.constraints import Constraints
 from coterie.methods import METHODS, ONE_START_ABOVE
 from coterie.metrics import adjusted_rand_score
+from coterie.report._outcomes import lacks_weight
 from coterie.report._rows import Ints
 from coterie.report._sizes import has_bounds
 
@@ -31,10 +32,12 @@ class Comparison:
         Items that are in another cluster, once the clusters are matched as well as can be.
     ari : float
         Adjusted Rand index of both clusterings.
+    leaves_out : bool
+        Whether either leaves items out; they are one more cluster in `n_moved` and `ari`.
     n_stated, n_broken, n_broken_plain : int
         Stated pairs, and how many are broken with and without what is known.
     spread, spread_plain : float or None
-        Summed distance to the best centres for the labels, where both leave out as many items.
+        Summed distance to the best centres for the labels, if known; both must leave out as many items.
     measure : str
         What the spread adds up, in words.
     sizes, sizes_plain : tuple of int
@@ -43,6 +46,7 @@ class Comparison:
 
     n_moved: int
     ari: float
+    leaves_out: bool
     n_stated: int
     n_broken: int
     n_broken_plain: int
@@ -56,6 +60,8 @@ class Comparison:
 def plain_labels(model: Any, X: Any, *, sample_weight: Any = None) -> Ints | None:
     """Labels of the same method without statements and bounds; None if the model was given none.
 
+    It makes as many starts as `n_init` of the model says; above 100,000 items, one.
+
     Parameters
     ----------
     model : fitted clusterer
@@ -63,14 +69,14 @@ def plain_labels(model: Any, X: Any, *, sample_weight: Any = None) -> Ints | Non
     X : array, sparse matrix or data frame
         The rows of the fit.
     sample_weight : array of shape (n_items,), optional
-        The weights of the fit.
+        The weights of the fit. Where they are missing the fit cannot be repeated: the answer is None.
 
     Returns
     -------
     array of shape (n_items,) or None
         What `write_report` and `constraint_outcomes` take as `plain`.
     """
-    if not (getattr(model, "constraints_", None) or has_bounds(model)):
+    if not (getattr(model, "constraints_", None) or has_bounds(model)) or lacks_weight(model, sample_weight):
         return None
     words = model.get_params(deep=False)
     for method in METHODS:
@@ -110,6 +116,7 @@ def compare_with(
     return Comparison(
         n_moved=int((renamed != labels).sum()),
         ari=float(adjusted_rand_score(before, labels)),
+        leaves_out=bool((labels < 0).any() or (before < 0).any()),
         n_stated=broken.n_stated,
         n_broken=broken.n_broken,
         n_broken_plain=broken_plain.n_broken,

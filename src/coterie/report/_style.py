@@ -151,6 +151,7 @@ overflow-wrap:anywhere}
 .items.row li{display:inline}
 .items.row li+li::before{content:" · ";color:var(--soft)}
 .scroll{overflow-x:auto;margin-top:14px}
+.scroll+h3{margin-top:24px}
 table{overflow-wrap:break-word;width:100%;border-collapse:collapse;font-size:.9375rem}
 th,td{padding:7px 12px 7px 0;border-bottom:1px solid var(--faint);text-align:left;vertical-align:top}
 thead th{color:var(--soft);font-size:.8125rem;font-weight:600;border-bottom:1px solid var(--line);

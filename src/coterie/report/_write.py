@@ -59,6 +59,7 @@ def write_report(
         bounds; None leaves the comparison out.
     sample_weight, size_weight, groups : array of shape (n_items,), optional
         What else `fit` was given, so that the comparison is fair and bounds are counted as they were.
+        Where the `sample_weight` of a fit is missing the page leaves out costs, and says so.
     title : str, optional
         Heading of the page.
     command : str, optional
