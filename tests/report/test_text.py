@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coterie._words import count_of, listed
 from coterie.report._html import LONGEST_NAME, Markup, cut, name_of, shape, shown, tag, together
-from coterie.report._words import beside, listed, many, number, percent, seconds, signed, value_of, whole
+from coterie.report._words import beside, number, percent, seconds, signed, value_of, whole
 from tests.report.pages import Page
 
 
@@ -131,7 +132,7 @@ def test_other_words():
     assert percent(math.nan) == "\u2013"
     assert [whole(x) for x in (3, 1234567, 2.5, math.nan)] == ["3", "1,234,567", "2.50", "\u2013"]
     assert [signed(x) for x in (1.25, -0.9)] == ["+1.2", "\u22120.9"]
-    assert [many(n, "item") for n in (0, 1, 2000)] == ["0 items", "1 item", "2,000 items"]
+    assert [count_of(n, "item") for n in (0, 1, 2000)] == ["0 items", "1 item", "2,000 items"]
     assert listed(["a", "b", "c"], 2) == "a, b and 1 more"
     assert [seconds(x) for x in (0.123, 12.3, 75)] == ["0.12 s", "12 s", "1 min 15 s"]
     assert len(value_of("x" * 1000)) == 120

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from coterie._words import count_of
 from coterie.cli._folder import whole_file
 from coterie.cli._saved import load_model
 from coterie.cli._screen import Screen
 from coterie.cli._trouble import DONE, Trouble, told
-from coterie.constraints._conflict import count_of
 
 
 def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: bool, force: bool) -> int:

@@ -95,7 +95,7 @@ def diagnostics(known: Constraints) -> dict[str, Any]:
     """How much is stated and how it hangs together, in numbers and in lines to read."""
     import numpy as np
 
-    from coterie.constraints._conflict import count_of
+    from coterie._words import count_of
 
     must, cannot = known.must_table.n, known.cannot_table.n
     named = known.constrained_items

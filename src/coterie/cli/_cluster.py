@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from coterie._words import count_of
 from coterie.cli._fit import features_of, fit
 from coterie.cli._folder import MARK, check_free, whole_folder
 from coterie.cli._request import Job, Request, prepare
 from coterie.cli._screen import Screen, as_json
 from coterie.cli._trouble import DONE, Trouble, in_options, one_line
 from coterie.cli._typed import typed, with_options
-from coterie.constraints._conflict import count_of
 
 RUN_FORMAT, MODEL_FORMAT = "coterie-run", "coterie-model"
 _MOST_LISTED = 200  # columns that a plan lists

@@ -88,7 +88,7 @@ def _next_command(chosen: str, request: Request) -> str:
     """The command that clusters with the chosen method: what was typed, without what only `compare` has."""
     words = _without(typed()[1:], ["--methods", "--folds"])
     words = [word for word in words if word != "--json"]
-    if chosen == "plain":  # the statements mislead: leave them out
+    if chosen == "plain":  # better without the statements
         words = _without(words, ["--pairs", "--labels", "--distinct", "--across"])
         for column in (request.labels, request.distinct, request.across):
             words = words if column is None else with_options(words, "--drop", column)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from coterie._compiled import kernel
+from coterie._words import count_of
 from coterie.constraints._closure import shortest_tree, sparse_graph
 from coterie.constraints._inputs import Ids, item_name
 from coterie.constraints._statements import IntArray, frozen
@@ -200,11 +201,6 @@ class Conflict:
 def dash(ids: Ids | None) -> str:
     """What joins two names: a dash, with room where the names themselves have one."""
     return "-" if ids is None or not any("-" in str(name) for name in ids.values[:1000]) else " - "
-
-
-def count_of(n: int, what: str) -> str:
-    """A number and its noun, in the right form."""
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def contradiction(c: Constraints, i: int, j: int, apart: Implied | None) -> Conflict:

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from coterie._words import count_of
 from coterie.constraints import _algebra, _build, _diagnose, _explain, _explicit, _feasible
 from coterie.constraints import _violations as _broken
 from coterie.constraints._buildable import Buildable
 from coterie.constraints._closure import Contracted, contract, find_components
-from coterie.constraints._conflict import count_of
 from coterie.constraints._files import write_file
 from coterie.constraints._frames import build_frame
 from coterie.constraints._inputs import (

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from coterie._words import count_of
 from coterie.constraints._algebra import row_numbers
-from coterie.constraints._conflict import count_of
 from coterie.constraints._inputs import Ids, _whole, infer_n_items, item_name
 from coterie.constraints._statements import IntArray, frozen
 from coterie.constraints._violations import check_labels

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coterie.constraints._conflict import Conflict, Implied, count_of, dash
+from coterie._words import count_of
+from coterie.constraints._conflict import Conflict, Implied, dash
 from coterie.constraints._feasible import check, first_contradiction
 from coterie.constraints._repair import suggest
 from coterie.constraints._statements import CANNOT_LINK, MUST_LINK

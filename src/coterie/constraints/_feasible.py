@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from coterie._words import count_of
 from coterie.constraints import _exact
 from coterie.constraints._closure import Contracted
 from coterie.constraints._colouring import ApartGraph, apart_graph, colour_in_order, core_edges, peel
@@ -23,7 +24,6 @@ from coterie.constraints._conflict import (
     conflict_of_group,
     conflict_of_nodes,
     contradiction,
-    count_of,
 )
 from coterie.constraints._statements import BoolArray, Group, IntArray, frozen
 from coterie.exceptions import UndecidedError

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coterie._compiled import kernel
+from coterie._words import count_of
 from coterie.constraints._closure import find_components
-from coterie.constraints._conflict import Conflict, contradiction, count_of
+from coterie.constraints._conflict import Conflict, contradiction
 from coterie.constraints._feasible import check, first_contradiction
 from coterie.constraints._statements import BoolArray, IntArray, Pairs, find_rows
 

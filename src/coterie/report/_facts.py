@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from coterie._words import count_of
 from coterie.base import check_sample_weight
 from coterie.constraints import Constraints, as_constraints
 from coterie.methods import METHODS, Method
@@ -24,7 +25,7 @@ from coterie.report._rows import Floats, Ints, Rows, distance_function, nearness
 from coterie.report._sizes import Sizes, has_bounds, read_sizes
 from coterie.report._spread import measure_of, spread_within
 from coterie.report._statements import Statements, list_statements
-from coterie.report._words import many, number, value_of
+from coterie.report._words import number, value_of
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def gather(
 
         comparison = compare_with(without, labels, known, k, spread, measure_of(model))
     return Facts(
-        title=title or f"{type(model).__name__}: {many(k, 'cluster')}",
+        title=title or f"{type(model).__name__}: {count_of(k, 'cluster')}",
         verdict=_verdict(rows.n, k, sizes, outcomes),
         all_well=not violations.n_broken and not sizes.missed,
         n_items=rows.n,
@@ -202,7 +203,7 @@ def _left_out(comparison: Comparison | None) -> str:
 def _verdict(n: int, k: int, sizes: Sizes, outcomes: Outcomes) -> str:
     """One or two sentences that say how it went."""
     known, violations, missed = outcomes.known, outcomes.violations, sizes.missed
-    told = [f"{many(n, 'item')} in {many(k, 'cluster')}."]
+    told = [f"{count_of(n, 'item')} in {count_of(k, 'cluster')}."]
     if sizes.n_outliers:
         told[0] = f"{told[0][:-1]}, {sizes.n_outliers:,} left out."
     noun = "stated pair" if known.groups else "statement"
@@ -210,10 +211,10 @@ def _verdict(n: int, k: int, sizes: Sizes, outcomes: Outcomes) -> str:
     if not stated:
         told.append("Nothing was stated." if not sizes.bounded else "")
     elif not broken:
-        told.append(f"The {noun} holds." if stated == 1 else f"All {many(stated, noun)} hold.")
+        told.append(f"The {noun} holds." if stated == 1 else f"All {count_of(stated, noun)} hold.")
     else:
         lost = "was outvoted" if broken == 1 else "were outvoted"
-        told.append(f"{stated - broken:,} of {many(stated, noun)} hold; {broken:,} {lost}.")
+        told.append(f"{stated - broken:,} of {count_of(stated, noun)} hold; {broken:,} {lost}.")
     if sizes.bounded:
         are = "bound on sizes is missed" if len(missed) == 1 else "bounds on sizes are missed"
         told.append(f"{len(missed):,} {are}." if missed else "All bounds on sizes hold.")

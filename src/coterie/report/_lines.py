@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from coterie._words import count_of
 from coterie.report._outcomes import Judged, Outcomes
 from coterie.report._rows import Ints
-from coterie.report._words import many
 
 MOST_LINES = 500
 _MOST_MET_BESIDE = 100
@@ -55,7 +55,7 @@ def choose_lines(outcomes: Outcomes, seed: int) -> Lines:
     drawn_met, drawn_broken = sum(map(len, met)), sum(map(len, broken))
     if drawn_met + drawn_broken < n_met + n_broken:
         notes.append(
-            f"Drawn are {drawn_broken:,} of {many(n_broken, 'broken statement')} and a random "
+            f"Drawn are {drawn_broken:,} of {count_of(n_broken, 'broken statement')} and a random "
             f"{drawn_met:,} of {n_met:,} that hold."
         )
     named = {item for group in outcomes.violations.groups for item in group.items}

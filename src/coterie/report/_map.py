@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from coterie._words import count_of
 from coterie.report._rows import Floats, Ints, Rows
-from coterie.report._words import many, percent
+from coterie.report._words import percent
 
 MOST_POINTS = 50_000
 _MOST_NAMED = 5_000
@@ -70,7 +71,7 @@ def draw_map(
         can_show = np.flatnonzero(np.isfinite(given[0]).all(axis=1))
         missing = rows.n - len(can_show)
         if missing:
-            notes.append(f"{many(missing, 'item')} without coordinates: not on the map.")
+            notes.append(f"{count_of(missing, 'item')} without coordinates: not on the map.")
     items = _sample(can_show, wanted, named, rng)
     if len(items) < len(can_show):
         notes.append(
@@ -89,7 +90,7 @@ def draw_map(
         xy, axes = _components(rows, items, seed)
     xy, at_edge = _pulled_in(xy)
     if at_edge:
-        notes.append(f"{many(at_edge, 'item')} far from all others: drawn at the edge.")
+        notes.append(f"{count_of(at_edge, 'item')} far from all others: drawn at the edge.")
     placed, ratio = _to_unit(xy)
     return Map(items, placed, axes, ratio, tuple(notes))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from coterie._words import count_of
 from coterie.report._charts import MOST_NAMED_POINTS, draw_points, draw_trace, line_sample
 from coterie.report._clusters import MOST_CARDS, Card
 from coterie.report._facts import Facts
@@ -12,7 +13,7 @@ from coterie.report._html import Markup, name_of, tag, together
 from coterie.report._page_tables import comparison_section, sizes_section, statements_section
 from coterie.report._parts import mark, tiles
 from coterie.report._style import LIGHT, colour_class, style_sheet
-from coterie.report._words import many, number, percent, seconds
+from coterie.report._words import number, percent, seconds
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 # A bar of a feature ends here: more deviations than this are rare.
@@ -157,7 +158,7 @@ def _cards_section(facts: Facts) -> Markup:
 
 
 def _card(facts: Facts, card: Card) -> Markup:
-    size = f"{many(card.size, 'item')} · {percent(card.share)}" if card.size else "empty"
+    size = f"{count_of(card.size, 'item')} · {percent(card.share)}" if card.size else "empty"
     parts: list[Any] = [
         tag(
             "header",
@@ -220,7 +221,7 @@ def _trace_section(facts: Facts) -> Markup | None:
     first, last = float(trace.values[0]), float(trace.values[-1])
     words = []
     if trace.n_iter is not None:
-        words.append(f"{many(trace.n_iter, 'iteration')} of the best start.")
+        words.append(f"{count_of(trace.n_iter, 'iteration')} of the best start.")
     if trace.converged is not None:
         at_rest = "It stopped by itself: the last step gained nothing."
         if trace.tol > 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from coterie._words import count_of
 from coterie.methods import ONE_START_ABOVE
 from coterie.report._facts import Facts
 from coterie.report._html import Markup, cut, name_of, tag, together
@@ -12,7 +13,7 @@ from coterie.report._plain import Comparison
 from coterie.report._sizes import SizeRow, Sizes
 from coterie.report._statements import GroupRow, PairRow
 from coterie.report._style import colour_class
-from coterie.report._words import NOTHING, many, number, percent, whole
+from coterie.report._words import NOTHING, number, percent, whole
 
 # Rows of a table of clusters; of more, the largest.
 _MOST_ROWS = 60
@@ -33,7 +34,9 @@ def sizes_section(facts: Facts) -> Markup:
     if sizes.unit == "load":
         parts.append(tag("p", "Sizes count the load of the items, not their number.", class_="soft small"))
     if sizes.n_outliers:
-        parts.append(tag("p", f"{many(sizes.n_outliers, 'item')} left out of all clusters.", class_="small"))
+        parts.append(
+            tag("p", f"{count_of(sizes.n_outliers, 'item')} left out of all clusters.", class_="small")
+        )
     if len(rows) < len(sizes.rows):
         parts.append(tag("p", f"The {len(rows)} largest of {len(sizes.rows):,}.", class_="soft small"))
     parts.append(_size_table(rows, sizes.bounded, None))
@@ -125,7 +128,7 @@ def statements_section(facts: Facts) -> Markup | None:
     if broken:
         parts.append(_pair_table("Broken pairs", broken))
     if others:
-        summary = tag("summary", f"{many(len(others), 'pair')} that hold")
+        summary = tag("summary", f"{count_of(len(others), 'pair')} that hold")
         parts.append(tag("details", summary, _pair_table("Pairs that hold", others), open=not broken))
     if said.n_left_out:
         parts.append(
@@ -170,7 +173,7 @@ def _state(outcome: str) -> Markup:
 
 
 def _group_row(group: GroupRow) -> tuple[Any, list[Any]]:
-    held = f"{group.n_pairs - group.n_broken:,} of {many(group.n_pairs, 'pair')} hold"
+    held = f"{group.n_pairs - group.n_broken:,} of {count_of(group.n_pairs, 'pair')} hold"
     if group.n_broken_plain is not None:
         held += f"; {group.n_pairs - group.n_broken_plain:,} would without being said"
     broken = [tag("li", one) for one in group.broken]

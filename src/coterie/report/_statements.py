@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from coterie._words import count_of, listed
 from coterie.constraints import BrokenGroup, Group
 from coterie.report._html import cut
 from coterie.report._outcomes import Judged, Outcomes
-from coterie.report._words import listed, many, number
+from coterie.report._words import number
 
 MOST_BROKEN = 200
 MOST_MET = 100
@@ -108,9 +109,9 @@ def _pair(outcomes: Outcomes, judged: Judged, row: int) -> PairRow:
 def _group(outcomes: Outcomes, group: Group) -> GroupRow:
     n, codes = len(group.items), group.n_codes
     told = {
-        "label": f"{many(n, 'item')} labelled, in {many(codes, 'class', 'classes')}",
-        "distinct": f"{many(n, 'item')} in {many(codes, 'group')}: at most one of each in a cluster",
-        "across": f"{many(n, 'item')} of {many(codes, 'group')}: no cluster mixes them",
+        "label": f"{count_of(n, 'item')} labelled, in {count_of(codes, 'class', 'classes')}",
+        "distinct": f"{count_of(n, 'item')} in {count_of(codes, 'group')}: at most one of each in a cluster",
+        "across": f"{count_of(n, 'item')} of {count_of(codes, 'group')}: no cluster mixes them",
     }[group.kind]
     found = outcomes.group_violations(group, outcomes.labels)
     before = None
@@ -136,4 +137,4 @@ def _broken(outcomes: Outcomes, one: BrokenGroup) -> str:
     where = f"clusters {listed(inside, 6)}" if len(inside) != 1 else f"cluster {inside[0]}"
     if -1 in one.clusters:
         where = f"{where} and left out" if inside else "no cluster"
-    return f"{cut(one.name)}: {many(one.n_items, 'item')} in {where}; see {named}"
+    return f"{cut(one.name)}: {count_of(one.n_items, 'item')} in {where}; see {named}"

@@ -64,17 +64,6 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f}{_PERCENT}"
 
 
-def many(count: int, one: str, several: str | None = None) -> str:
-    """A count with its noun: "1 item", "2,000 items"."""
-    return f"{count:,} {one if count == 1 else several or one + 's'}"
-
-
-def listed(names: list[str], most: int) -> str:
-    """The first few of some names, and how many more there are."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
-
-
 def seconds(value: float) -> str:
     """How long something took."""
     if value < 60:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from coterie.tables._errors import TableError, listed, quoted
+from coterie._words import listed
+from coterie.tables._errors import TableError, quoted
 from coterie.tables._lines import Lines
 from coterie.tables._matrix_market import check_shape, read_matrix_market
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from coterie.tables._errors import TableError, counted, quoted
+from coterie._words import count_of
+from coterie.tables._errors import TableError, quoted
 from coterie.tables._lines import Lines, quoting_error, read_records
 
 # Only from this size on is it worth while to read single columns; then rows with too many cells go unseen.
@@ -148,4 +149,4 @@ def _line_by_line(table: TextTable, frame: pl.DataFrame | None) -> tuple[pl.Data
     if not records.empty:
         return frame, []
     is_row = pl.Series([True]).new_from_index(0, frame.height).scatter(records.empty, False)
-    return frame.filter(is_row), [f"{counted(len(records.empty), 'empty line')} left out."]
+    return frame.filter(is_row), [f"{count_of(len(records.empty), 'empty line')} left out."]

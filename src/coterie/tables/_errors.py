@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
+
+from coterie._words import listed
 
 _LONGEST = 40
-_NAMED = 5
 
 
 class TableError(ValueError):
@@ -38,22 +39,10 @@ def typed(name: str) -> str:
     return f'"{name}"' if name.isprintable() and not set(name) & set('"$`\\!') else shlex.quote(name)
 
 
-def listed(names: Iterable[str], most: int = _NAMED) -> str:
-    """The first few of many, and how many more there are."""
-    rest = list(names)
-    more = f" and {len(rest) - most:,} more" if len(rest) > most else ""
-    return ", ".join(rest[:most]) + more
-
-
 def brief(error: BaseException) -> str:
     """The first line of a foreign message."""
     told = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
     return told if len(told) <= 160 else told[:157] + "..."
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """A number with its noun: "1 row", "2,000 rows"."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def in_row(row: int) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from coterie.tables._errors import TableError, counted, listed, no_column, shown
+from coterie._words import count_of, listed
+from coterie.tables._errors import TableError, no_column, shown
 from coterie.tables._feature import ColumnUse, Feature
 from coterie.tables._notes import notes_on
 from coterie.tables._numbers import Numbers
@@ -65,7 +66,7 @@ class FeaturePlan:
 
     def __repr__(self) -> str:
         used = sum(use.use != "left out" for use in self.columns)
-        return f"<FeaturePlan: {used:,} of {counted(len(self.columns), 'column')} used, {self.metric}>"
+        return f"<FeaturePlan: {used:,} of {count_of(len(self.columns), 'column')} used, {self.metric}>"
 
     @property
     def _parts(self) -> Sequence[Any]:
@@ -100,7 +101,7 @@ class FeaturePlan:
         self._settle_metric(X)
         if self._texts:
             n_words = sum(len(text.features()) for text in self._texts)
-            self.notes += (f"The text has {counted(n_words, 'word')} that count.",)
+            self.notes += (f"The text has {count_of(n_words, 'word')} that count.",)
         return X
 
     def transform(self, table: Table, *, impute: bool = False) -> Any:
@@ -137,7 +138,7 @@ class FeaturePlan:
             X = self._assemble(table, codes, weights, partial(self._numbers.encode, impute=impute))
             n_filled = sum(part.n_filled for part in self._parts)
             if n_filled:
-                notes.append(f"{counted(n_filled, 'missing value')} filled as in the rows learned from.")
+                notes.append(f"{count_of(n_filled, 'missing value')} filled as in the rows learned from.")
         self.notes_of_last = tuple(notes)
         return X
 
@@ -147,7 +148,7 @@ class FeaturePlan:
             raise table.error("this is a sparse matrix, but the plan was made for a table or a dense matrix.")
         if self.is_matrix and table.frame is None and self.features and len(table.names) != self._n_columns:
             raise table.error(
-                f"the matrix has {counted(len(table.names), 'column')}, the one learned from had "
+                f"the matrix has {count_of(len(table.names), 'column')}, the one learned from had "
                 f"{self._n_columns:,}."
             )
         for use in self.columns:
@@ -189,7 +190,7 @@ class FeaturePlan:
         if self.metric == "cosine" and (n := _n_empty(X)):
             self.metric = "sqeuclidean"
             have = "has" if n == 1 else "have"
-            self.notes += (f"{counted(n, 'row')} {have} no word that counts, so the distance is Euclidean.",)
+            self.notes += (f"{count_of(n, 'row')} {have} no word that counts, so the distance is Euclidean.",)
 
     def _fit_sparse(self, table: Table) -> Any:
         X = self._sparse_matrix(table, None)
@@ -198,7 +199,7 @@ class FeaturePlan:
         elif n := _n_empty(X):
             self.metric = "sqeuclidean"
             are = "is" if n == 1 else "are"
-            self.notes += (f"{counted(n, 'row')} {are} empty, so the distance is Euclidean.",)
+            self.notes += (f"{count_of(n, 'row')} {are} empty, so the distance is Euclidean.",)
         names = table.names
         self.features = tuple(Feature(name, name, "matrix") for name in names)
         return X
@@ -210,7 +211,7 @@ class FeaturePlan:
         X = table.matrix
         if width is not None and X.shape[1] != width:
             raise table.error(
-                f"the matrix has {counted(X.shape[1], 'column')}, the one learned from had {width:,}."
+                f"the matrix has {count_of(X.shape[1], 'column')}, the one learned from had {width:,}."
             )
         bad = ~np.isfinite(X.data)
         if bad.any():

@@ -14,7 +14,8 @@ from typing import Any, NoReturn
 
 import polars as pl
 
-from coterie.tables._errors import TableError, counted, listed, quoted, shown
+from coterie._words import count_of, listed
+from coterie.tables._errors import TableError, quoted, shown
 from coterie.tables._lines import Lines
 
 _MARK = b"\xef\xbb\xbf"  # byte order mark
@@ -68,7 +69,7 @@ def _check_lines(data: bytes, text_columns: list[str]) -> list[str]:
     if not other:
         return []
     where = listed(f"{shown(name)} ({what})" for name in text_columns if (what := other.get(name)))
-    return [f"{counted(len(other), 'column')} of several kinds of values, taken as text: {where}."]
+    return [f"{count_of(len(other), 'column')} of several kinds of values, taken as text: {where}."]
 
 
 def _parsed(number: int, line: bytes, load: Any) -> dict[str, Any]:

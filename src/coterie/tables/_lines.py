@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from coterie.tables._errors import TableError, counted
+from coterie._words import count_of
+from coterie.tables._errors import TableError
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def read_records(lines: Lines, separator: str, width: int, *, keep: bool) -> Rec
                         record = [""] * width
                     elif len(record) != width:
                         raise TableError(
-                            f"line {line:,} has {counted(len(record), 'cell')}, the header has {width:,}."
+                            f"line {line:,} has {count_of(len(record), 'cell')}, the header has {width:,}."
                         )
                     if cells is not None:
                         cells.append(record)

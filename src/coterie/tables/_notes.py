@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from coterie.tables._errors import counted, listed, shown
+from coterie._words import count_of, listed
+from coterie.tables._errors import shown
 from coterie.tables._feature import ColumnUse
 
 _MOST_USED = 10
@@ -20,22 +21,22 @@ def notes_on(columns: Sequence[ColumnUse], *, in_days: Collection[str], scale: b
         if scale:
             how = "standardised (mean 0, deviation 1)"
             leaves = f"; --no-scale leaves {'it as it is' if len(names) == 1 else 'them as they are'}"
-        notes.append(f"{counted(len(names), 'numeric column')} {how}: {_some(names)}{leaves}.")
+        notes.append(f"{count_of(len(names), 'numeric column')} {how}: {_some(names)}{leaves}.")
     if names := [name for name in uses["numeric"] if name in in_days]:
-        notes.append(f"{counted(len(names), 'column')} of dates or times, counted in days: {_some(names)}.")
+        notes.append(f"{count_of(len(names), 'column')} of dates or times, counted in days: {_some(names)}.")
     if names := uses["category"]:
-        n = counted(len(names), "category", "categories")
+        n = count_of(len(names), "category", "categories")
         notes.append(f"{n} as columns of 0 and 1: {_some(names)}.")
     if names := uses["text"]:
-        notes.append(f"{counted(len(names), 'text column')} as weights of words (TF-IDF): {_some(names)}.")
+        notes.append(f"{count_of(len(names), 'text column')} as weights of words (TF-IDF): {_some(names)}.")
     notes += [f"{use.reason[0].upper()}{use.reason[1:]}." for use in columns if use.use == "matrix"]
     filled = [use for use in columns if use.use != "left out" and use.n_missing]
     if filled:
-        n = counted(sum(use.n_missing for use in filled), "missing value")
+        n = count_of(sum(use.n_missing for use in filled), "missing value")
         where = listed((f"{shown(use.name)} ({use.n_missing:,})" for use in filled), _MOST_USED)
         notes.append(f"{n} filled: {where}.")
     notes += [
-        f"{counted(n, 'column')} left out: {names} ({reason})." for n, names, reason in left_out(columns)
+        f"{count_of(n, 'column')} left out: {names} ({reason})." for n, names, reason in left_out(columns)
     ]
     return notes
 

@@ -27,7 +27,8 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from coterie.tables._errors import TableError, counted, in_row, no_column, quoted, shown, typed
+from coterie._words import count_of
+from coterie.tables._errors import TableError, in_row, no_column, quoted, shown, typed
 from coterie.tables._feature import ColumnUse
 from coterie.tables._feature_plan import FeaturePlan
 from coterie.tables._looks import counts_rows, dressed_number, how_to_mend, is_identifier
@@ -279,7 +280,7 @@ class _Decision:
         """Names, codes, and numbers that are not written as such."""
         how = f"--category {typed(name)} or --text {typed(name)} takes it"
         how_one = "--category NAME or --text NAME takes one"
-        values = f"{found.n_levels:,} different values in {counted(found.n_values, 'row')}"
+        values = f"{found.n_levels:,} different values in {count_of(found.n_values, 'row')}"
         if found.n_numbers == found.n_values:
             why = f"numbers written as text or codes, {values}; --numeric {typed(name)}, {how}"
             common = f"numbers written as text or codes; --numeric NAME, {how_one}"
@@ -296,7 +297,7 @@ class _Decision:
         if not use.n_missing or not self.impute:
             return use
         return replace(
-            use, reason=f"{use.reason}; {counted(use.n_missing, 'missing value')} filled with {filled}"
+            use, reason=f"{use.reason}; {count_of(use.n_missing, 'missing value')} filled with {filled}"
         )
 
     def _not_a_number(self, name: str, why: str) -> TableError:
@@ -323,7 +324,7 @@ class _Decision:
             row = first_row(self.table, use.name, is_missing)
             places.append(f"{shown(use.name)} ({use.n_missing:,}, first in row {row})")
         more = f" and {len(gaps) - 5:,} more columns" if len(gaps) > 5 else ""
-        n = counted(sum(use.n_missing for use in gaps), "missing value")
+        n = count_of(sum(use.n_missing for use in gaps), "missing value")
         raise self.table.error(
             f"{n} (rows are counted from 0): {', '.join(places)}{more}. Pass --impute to fill them (median, "
             "own category, empty text), or --drop the columns."
@@ -339,5 +340,5 @@ def _plan_sparse(table: Table, wishes: _Wishes) -> FeaturePlan:
     if wishes.forced or wishes.left_out:
         raise table.error("a sparse matrix is taken as a whole; no column of it can be chosen or left out.")
     n = table.matrix.shape[1]
-    use = ColumnUse("matrix", "matrix", f"{counted(n, 'column')} of a sparse matrix, as they are")
+    use = ColumnUse("matrix", "matrix", f"{count_of(n, 'column')} of a sparse matrix, as they are")
     return FeaturePlan((use,), is_matrix=True, is_sparse=True)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import polars as pl
 
+from coterie._words import listed
 from coterie.tables._arrays import quietly, read_mtx, read_npy, read_npz
 from coterie.tables._csv import open_text_table, read_cells
-from coterie.tables._errors import TableError, brief, listed, no_column, quoted
+from coterie.tables._errors import TableError, brief, no_column, quoted
 from coterie.tables._json_lines import read_json_lines
 from coterie.tables._lines import Lines
 from coterie.tables._panics import quiet_panics

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.tables._errors import TableError, counted, in_row, no_column, quoted
+from coterie._words import count_of
+from coterie.tables._errors import TableError, in_row, no_column, quoted
 from coterie.tables._values import can_be_number, can_be_text, is_text, number
 
 # Above this a whole number may have been rounded in a column of floats.
@@ -73,7 +74,7 @@ class Table:
         return self.frame is None and not isinstance(self.matrix, np.ndarray)
 
     def __repr__(self) -> str:
-        rows, columns = counted(self.n_rows, "row"), counted(len(self.names), "column")
+        rows, columns = count_of(self.n_rows, "row"), count_of(len(self.names), "column")
         return f"<Table {self.path.name}: {rows}, {columns}>"
 
     def error(self, message: str) -> TableError:

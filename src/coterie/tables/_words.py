@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.tables._errors import counted, no_value, quoted
+from coterie._words import count_of
+from coterie.tables._errors import no_value, quoted
 from coterie.tables._feature import Feature
 from coterie.tables._table import Table
 from coterie.tables._values import can_be_text, text
@@ -115,4 +116,6 @@ def unseen(category: Category, codes: NDArray[np.int64]) -> str | None:
     n = int((codes < 0).sum())
     if not n:
         return None
-    return f"{counted(n, 'row')} of {category.name} with a value that is new count as none of the known ones."
+    return (
+        f"{count_of(n, 'row')} of {category.name} with a value that is new count as none of the known ones."
+    )
