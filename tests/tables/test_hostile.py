@@ -180,3 +180,15 @@ def test_random_bytes(tmp_path, seed, name):
             read_table(path)
         except TableError as error:
             one_line(error)
+
+
+def test_messages_for_programmers_are_left_out():
+    from coterie.tables._errors import why
+
+    assert why(ValueError("line 3 has no end")) == " (line 3 has no end)"
+    for words in (
+        "",
+        "called `Result::unwrap()` on an `Err` value: JoinError",
+        "malformed <ast.Call object at 0x7f>",
+    ):
+        assert why(ValueError(words)) == ""

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from coterie._words import listed
 
 _LONGEST = 40
+_FOR_PROGRAMMERS = re.compile(r"\w(Error|Exception)\b|unwrap|panic|::|0x[0-9a-f]|<\w+")
 
 
 class TableError(ValueError):
@@ -43,6 +44,12 @@ def brief(error: BaseException) -> str:
     """The first line of a foreign message."""
     told = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
     return told if len(told) <= 160 else told[:157] + "..."
+
+
+def why(error: BaseException) -> str:
+    """A foreign message in brackets, where it is for people; nothing where it is for programmers."""
+    told = brief(error) if str(error).strip() else ""
+    return f" ({told})" if told and not _FOR_PROGRAMMERS.search(told) else ""
 
 
 def in_row(row: int) -> str:

@@ -12,7 +12,7 @@ import polars as pl
 from coterie._words import listed
 from coterie.tables._arrays import quietly, read_mtx, read_npy, read_npz
 from coterie.tables._csv import open_text_table, read_cells
-from coterie.tables._errors import TableError, brief, no_column, quoted
+from coterie.tables._errors import TableError, brief, no_column, quoted, why
 from coterie.tables._json_lines import read_json_lines
 from coterie.tables._lines import Lines
 from coterie.tables._panics import quiet_panics
@@ -67,7 +67,7 @@ def read_table(path: str | os.PathLike[str], *, only: Sequence[str] | None = Non
         raise TableError(f"{path.name}: cannot be read ({error.strerror or brief(error)}).") from None
     except (Exception, pl.exceptions.PanicException) as error:
         raise TableError(
-            f"{path.name}: this is no {ending(path)[1:].upper()} file, or it is damaged ({brief(error)})."
+            f"{path.name}: this is no {ending(path)[1:].upper()} file, or it is damaged{why(error)}."
         ) from None
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from coterie.tables._csv import open_text_table, read_cells
-from coterie.tables._errors import TableError, brief, quoted
+from coterie.tables._errors import TableError, brief, quoted, why
 from coterie.tables._json_lines import own_lines
 from coterie.tables._lines import Lines
 from coterie.tables._panics import quiet_panics
@@ -85,7 +85,7 @@ def write_table(table: Table, path: str | os.PathLike[str], added: Mapping[str, 
     except OSError as error:
         raise TableError(f"{path.name}: cannot be written ({error.strerror or brief(error)}).") from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise TableError(f"{path.name}: a column cannot be written as {kind[1:]} ({brief(error)}).") from None
+        raise TableError(f"{path.name}: a column cannot be written as {kind[1:]}{why(error)}.") from None
 
 
 def _series(name: str, values: Any) -> pl.Series:
