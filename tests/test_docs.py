@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.S | re.M)
 # What stands in blocks of no language: `.ci/run` does these on a clean checkout.
-SET_UP = {"make run", "make test", 'pip install "coterie[cli,plot]"', "pip install ."}
+SET_UP = {"make run", "make test", 'pip install ".[cli,plot]"'}
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 

@@ -424,6 +424,14 @@ def test_minus_one_is_a_group_like_others(coterie, tmp_path):
     assert "4 items in 2 distinct groups; 2 have no value." in answer.out
 
 
+def test_a_label_of_minus_one_is_unknown(coterie, tmp_path):
+    rows = {"id": list("abcdef"), "y": [0, -1, None, 1, -1, -1], "x": [1.0, 1.1, 5.0, 5.1, 1.2, 5.2]}
+    pl.DataFrame(rows).write_csv(tmp_path / "y.csv")
+    answer = coterie("check", "y.csv", "-k", 2, "--id", "id", "--labels", "y")
+    assert answer.code == 0
+    assert "2 items in 2 known labels; 4 have no value." in answer.out
+
+
 def test_many_rows_make_one_start_whoever_chose_the_method(coterie, people, monkeypatch):
     monkeypatch.setattr("coterie.methods.ONE_START_ABOVE", 50)
     for method in ("auto", "PCKMeans"):

@@ -180,15 +180,12 @@ def read_statements(request: Request, table: Table, screen: Screen) -> Constrain
         if request.pairs is not None:
             with screen.stage(f"reading {request.pairs.name}"):
                 known = known | _read_pairs(request, table, ids)
-        for column, build in (
-            (request.labels, Constraints.from_labels),
-            (request.distinct, Constraints.distinct),
-            (request.across, Constraints.across),
-        ):
-            if column is not None:
-                values = table.column(column).to_list()
-                if build is not Constraints.from_labels:  # there -1 means unknown; here it is a group
-                    values = [None if x is None or x != x else str(x) for x in values]
+        if request.labels is not None:
+            known = known | Constraints.from_labels(table.column(request.labels).to_list(), ids=ids)
+        groups = ((request.distinct, Constraints.distinct), (request.across, Constraints.across))
+        for column, build in groups:
+            if column is not None:  # as text: here -1 is a group like others
+                values = [None if x is None or x != x else str(x) for x in table.column(column).to_list()]
                 known = known | build(values, ids=ids)
     except (TableError, ValueError, TypeError) as error:
         raise Trouble(in_options(str(error))) from None
