@@ -136,8 +136,8 @@ def compare(
     A pair follows if must-links and labels join its ends, or if a kept statement keeps apart what they are
     joined with. With two clusters much more follows: two items that are apart from a third are together. So
     pairs whose ends any chain of kept statements connects are not asked then, and many pairs about few items
-    leave few questions (`n_must`, `n_cannot`). What else follows for three clusters or more is hard to find
-    out and is not looked at; there such pairs are asked.
+    leave few questions (`n_must`, `n_cannot`). With more clusters such a pair is tried both ways: if only one
+    can be met, it is not asked (at most 200 pairs a fold are tried, within a budget; the rest are asked).
 
     A fit may fail, for instance since the statements cannot all be met. Then `status` says why, and the
     method is not chosen. If all fail, a reason is raised.
