@@ -191,6 +191,21 @@ def test_statements_that_collide(coterie, people, tmp_path):
     assert "p00 must join p02" in machine.json["explanation"]
 
 
+def test_what_nobody_could_decide(coterie, tmp_path):
+    rng = np.random.default_rng(0)
+    pairs = np.unique(np.sort(rng.integers(300, size=(720, 2))), axis=0)
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    pl.DataFrame({"x": rng.normal(size=300), "y": rng.normal(size=300)}).write_csv(tmp_path / "t.csv")
+    table = {"i": pairs[:, 0], "j": pairs[:, 1], "kind": ["cannot-link"] * len(pairs)}
+    pl.DataFrame(table).write_csv(tmp_path / "p.csv")
+    words = ["--pairs", "p.csv", "--method", "COPKMeans", "--set", "budget=1"]
+    answer = coterie("cluster", "t.csv", "-k", 3, *words, "-o", "out")
+    assert answer.code == 4
+    assert "--set budget=" in answer.err
+    assert answer.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
 def test_bounds_that_cannot_be_met(coterie, people, tmp_path):
     answer = coterie("cluster", "people.csv", "-k", 3, "--id", "name", "--size-min", 31, "-o", "out")
     assert answer.code in (2, 3)

@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0: done. 2: bad input or usage. 3: the statements cannot all be met. 4: `check` could not decide.
+        0: done. 2: bad input or usage. 3: the statements cannot all be met. 4: not decided within the budget.
         130: interrupted. 1: a fault of ours.
     """
     try:

@@ -42,7 +42,7 @@ from coterie.cli._screen import Screen
 from coterie.cli._trouble import Trouble
 
 _CODES = """
-Exit codes: 0 done; 2 bad input or usage; 3 the statements cannot all be met; 4 `check` could not decide;
+Exit codes: 0 done; 2 bad input or usage; 3 the statements cannot all be met; 4 not decided within the budget;
 130 interrupted; 1 a fault of ours (COTERIE_DEBUG=1 shows where).
 """
 

@@ -9,7 +9,7 @@ from coterie.cli._cluster import say_data
 from coterie.cli._fit import features_of
 from coterie.cli._request import Request, prepare
 from coterie.cli._screen import Screen
-from coterie.cli._trouble import DONE, INFEASIBLE, Trouble, told
+from coterie.cli._trouble import DONE, INFEASIBLE, UNDECIDED, Trouble, told
 from coterie.cli._typed import typed, with_options
 
 
@@ -18,7 +18,7 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
     from coterie import compare as compare_methods
     from coterie.comparison import best, in_words
     from coterie.constraints._frames import frame_columns
-    from coterie.exceptions import InfeasibleConstraintsError
+    from coterie.exceptions import DeadEndError, InfeasibleConstraintsError, UndecidedError
     from coterie.methods import find_method
 
     try:
@@ -45,6 +45,8 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
             )
         except InfeasibleConstraintsError as error:
             raise Trouble("what you know cannot all be met", INFEASIBLE, str(error)) from None
+        except (DeadEndError, UndecidedError) as error:
+            raise Trouble(told(error), UNDECIDED) from None
         except (ValueError, TypeError, ImportError) as error:
             raise Trouble(told(error)) from None
     columns = frame_columns(frame)

@@ -8,7 +8,7 @@ from typing import Any
 
 from coterie.cli._request import Job
 from coterie.cli._screen import FitSteps, Screen
-from coterie.cli._trouble import INFEASIBLE, Trouble, in_options, told
+from coterie.cli._trouble import INFEASIBLE, UNDECIDED, Trouble, in_options, told
 
 
 def features_of(job: Job, screen: Screen) -> Any:
@@ -27,7 +27,12 @@ def features_of(job: Job, screen: Screen) -> Any:
 
 def fit(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str], float]:
     """The fitted model, what it warned of, and the seconds it took."""
-    from coterie.exceptions import InfeasibleConstraintsError, ViolatedConstraintsWarning
+    from coterie.exceptions import (
+        DeadEndError,
+        InfeasibleConstraintsError,
+        UndecidedError,
+        ViolatedConstraintsWarning,
+    )
 
     model = job.estimator()
     words = "clustering (a first run also compiles its loops)"
@@ -41,6 +46,8 @@ def fit(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str], float]:
             model.fit(X, constraints=job.known, **job.fit_words)
         except InfeasibleConstraintsError as error:
             raise Trouble("what you know cannot all be met", INFEASIBLE, str(error)) from None
+        except (DeadEndError, UndecidedError) as error:
+            raise Trouble(told(error), UNDECIDED) from None
         except (ValueError, TypeError, ImportError) as error:
             name, problem = job.choice.method.name, told(error)
             raise Trouble(problem if name in problem else f"{name}: {problem}") from None

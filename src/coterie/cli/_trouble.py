@@ -50,6 +50,7 @@ _OPTIONS = {
     r"`ids=`": "--id",
     r"\bX has n_samples=": "the table has ",
     r"; see to_frame\(\)": "; see constraints.csv",
+    r"`budget`": "--set budget=...",
     r" \(n_items=\d+\)": "",
     r"(?s)Expected 2D array, got .*": "a table of numbers is needed, one row for each cluster",
     r"\bduplicate points in X\b": "rows that are equal",
