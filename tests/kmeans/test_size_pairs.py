@@ -532,5 +532,9 @@ def test_auto_is_the_price_of_pckmeans(metric, seed):
         theirs = PCKMeans(3, metric=metric, random_state=0).fit(X, constraints=known)
     assert ours.weight_ == pytest.approx(theirs.weight_)
     assert ours.sizes_.min() >= 15
-    with pytest.raises(ValueError, match="weight"):
-        SizeConstrainedKMedians(3, weight="auto").fit(X)
+
+
+def test_auto_with_medians_is_the_mean_distance_to_the_median(seed):
+    X = np.random.default_rng(seed).normal(size=(60, 3))
+    model = SizeConstrainedKMedians(3, weight="auto", size_min=15, random_state=0).fit(X)
+    assert model.weight_ == pytest.approx(np.abs(X - np.median(X, axis=0)).sum() / 60)

@@ -56,8 +56,6 @@ def test_every_method(tmp_path, method, form, seed):
         "float32": lambda: X.astype(np.float32),
         "frame": lambda: pytest.importorskip("pandas").DataFrame(X, columns=["a", "b", "c", "d", "é"]),
     }[form]()
-    if method.name == "SizeConstrainedKMedians" and form == "sparse":
-        pytest.skip("takes no sparse rows")
     model = method.build(3, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ViolatedConstraintsWarning)

@@ -50,8 +50,8 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         Bounds of the items of each group of `groups` in every cluster; a dictionary goes by the group's name.
     weight : float or "auto", default inf
         Price of a broken soft statement of strength 1, in the unit of `objective_`; statements marked hard
-        hold. Infinite: every statement holds. "auto" is the price that `PCKMeans` takes. Bounds always win
-        over soft statements.
+        hold. Infinite: every statement holds. "auto" is what a mean item costs with one centre for all, the
+        price that `PCKMeans` takes. Bounds always win over soft statements.
     outlier_cost : float, "auto" or None
         Items whose distance (squared, for "sqeuclidean") is beyond this may be left out, with label -1, at
         this cost. "auto" takes the median of the distances to the centres of `init` (of a k-means++ start,

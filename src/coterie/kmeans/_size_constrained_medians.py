@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from coterie.assign._manhattan import Manhattan
-from coterie.base import one_of, real
 from coterie.kmeans._size_constrained import SizeConstrainedKMeans
 
 
@@ -18,7 +17,7 @@ class SizeConstrainedKMedians(SizeConstrainedKMeans):
     Parameters
     ----------
     n_clusters, size_min, size_max, group_min, group_max, weight, outlier_cost, max_outliers, on_shortfall
-        As in `SizeConstrainedKMeans`; distances are absolute, not squared, and `weight` has no "auto".
+        As in `SizeConstrainedKMeans`; distances are absolute, not squared.
     assignment, init, n_init, max_iter, tol, budget, warm_start, verbose, random_state
         Likewise; k-means++ draws by absolute distance.
 
@@ -56,8 +55,7 @@ class SizeConstrainedKMedians(SizeConstrainedKMeans):
     """
 
     parameter_rules: ClassVar[Any] = {
-        **{name: rule for name, rule in SizeConstrainedKMeans.parameter_rules.items() if name != "metric"},
-        "weight": real(0.0) | one_of(float("inf")),
+        name: rule for name, rule in SizeConstrainedKMeans.parameter_rules.items() if name != "metric"
     }
 
     def __init__(
@@ -68,7 +66,7 @@ class SizeConstrainedKMedians(SizeConstrainedKMeans):
         size_max: Any = None,
         group_min: Any = None,
         group_max: Any = None,
-        weight: float = float("inf"),
+        weight: Any = float("inf"),
         outlier_cost: Any = None,
         max_outliers: int | None = None,
         on_shortfall: str = "raise",
