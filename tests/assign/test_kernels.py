@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from coterie import Constraints, COPKMeans, PCKMeans, SizeConstrainedKMeans
+from coterie import Constraints, COPKMeans, HMRFKMeans, MPCKMeans, PCKMeans, SizeConstrainedKMeans
 from coterie.assign import free, hard_pairs, size_constrained_assignment, soft_pairs
 from coterie.assign._core import soft_penalty
 from coterie.assign._manhattan import Manhattan
@@ -59,6 +59,7 @@ def every_kernel():
         l1.fill_costs(centres, out)
         assert out[np.arange(120), labels].sum() == pytest.approx(l1.inertia(labels, None, centres), rel=1e-4)
         every_size(data, truth)
+        every_metric(data, truth)
     rng = np.random.default_rng(3)
     for seed in range(8):
         # frames of ten in twelve clusters, on top of pairs: pushes, chains and new matchings all occur
@@ -98,6 +99,25 @@ def every_size(data, truth):
     rng = np.random.default_rng(5)
     costs = rng.random((3000, 6)).astype(data.dtype) * np.arange(1, 7)
     assert set(size_constrained_assignment(costs, 1.0, 1.0).sizes) == {500}
+
+
+def every_metric(data, truth):
+    """Prices by cluster, and fields of components, with statements of all kinds."""
+    known = Constraints.sample(truth, n_pairs=60, random_state=1) | Constraints(
+        cannot_link=[(0, 1), (4, 5)], must_link=[(8, 12)], hard=True, n_items=120
+    )
+    known = known | statements(truth, None)
+    for model in (
+        MPCKMeans(4, per_cluster=True, random_state=0),
+        HMRFKMeans(4, random_state=0),
+        HMRFKMeans(4, metric="cosine", random_state=0, max_iter=3),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ViolatedConstraintsWarning)
+            model.fit(data, constraints=known)
+        assert not model.violations_.n_hard
+        assert sum(model.objective_parts_.values()) == pytest.approx(model.objective_)
+        assert (np.diff(model.history_) <= 1e-6 * abs(model.history_[0])).all()
 
 
 def check_objective(model, known):

@@ -12,6 +12,8 @@ _PROTOTYPES = {
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "COPKMeans": _PROTOTYPES,
     "ConstrainedSeedKMeans": _PROTOTYPES,
+    "HMRFKMeans": _PROTOTYPES,
+    "MPCKMeans": _PROTOTYPES,
     "PCKMeans": _PROTOTYPES,
     "SeededKMeans": _PROTOTYPES,
     "SizeConstrainedKMeans": _PROTOTYPES,

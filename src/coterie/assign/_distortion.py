@@ -45,18 +45,19 @@ class SquaredEuclidean:
         self.typical = self.points.typical()
 
     @cached_property
-    def _moments(self) -> tuple[Floats, float]:
-        return self.points.spread(self.mass)
+    def moments(self) -> tuple[Floats, Floats]:
+        """The mean of the items, and the squared gaps to it by feature."""
+        return self.points.moments(self.mass)
 
     @property
     def middle(self) -> Floats:
         """The mean of the items."""
-        return self._moments[0]
+        return self.moments[0]
 
     @property
     def spread(self) -> float:
         """The distortion with one centre for all items."""
-        return self._moments[1]
+        return float(self.moments[1].sum())
 
     def check_range(self) -> None:
         """Raise where squares of the features leave the range of their type: all distances would be equal."""
@@ -134,6 +135,15 @@ class SquaredEuclidean:
     def rows(self, items: Index) -> Floats:
         """Some rows as they enter the sums, without their weight."""
         return self.points.rows(items)
+
+    @property
+    def plain(self) -> SquaredEuclidean:
+        """The distortion before anything is learned: starts are made with it."""
+        return self
+
+    def stand_in(self, rows: Floats) -> Floats:
+        """Centres that stand where rows, or means of rows, are."""
+        return rows
 
     def as_centres(self, given: Floats) -> Floats:
         """Centres as the user gave them."""
@@ -223,6 +233,17 @@ class Cosine:
     def rows(self, items: Index) -> Floats:
         """Some rows at unit length."""
         return self.points.rows(items) * self.scale[items, None]
+
+    @property
+    def plain(self) -> Cosine:
+        """The distortion before anything is learned: starts are made with it."""
+        return self
+
+    def stand_in(self, rows: Floats) -> Floats:
+        """Centres along rows, or means of rows; zeros have no direction, and take the middle of all."""
+        empty = np.linalg.norm(rows, axis=1) == 0
+        rows[empty] = 1.0
+        return self.as_centres(rows)
 
     def as_centres(self, given: Floats) -> Floats:
         """Centres at unit length."""

@@ -232,6 +232,15 @@ class Manhattan:
                 "by a constant (clusters do not depend on the unit), or pass float64."
             )
 
+    @property
+    def plain(self) -> Manhattan:
+        """The distortion before anything is learned: starts are made with it."""
+        return self
+
+    def stand_in(self, rows: Floats) -> Floats:
+        """Centres that stand where rows, or means of rows, are."""
+        return rows
+
     def alone(self, items: Index) -> float:
         """The least distortion of some items in a cluster of their own."""
         mass = self.mass[items] if len(self.mass) else None

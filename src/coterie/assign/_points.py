@@ -79,8 +79,8 @@ class Points(Protocol):
     def squared_norms(self) -> Floats:
         """Squared length of each row."""
 
-    def spread(self, mass: Floats) -> tuple[Floats, float]:
-        """Weighted mean, and the weighted sum of squared distances to it."""
+    def moments(self, mass: Floats) -> tuple[Floats, Floats]:
+        """Weighted mean, and the weighted sum of squared gaps to it, feature by feature."""
 
 
 @kernel
@@ -316,7 +316,7 @@ class DensePoints:
     def squared_norms(self) -> Floats:
         return np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
 
-    def spread(self, mass: Floats) -> tuple[Floats, float]:
+    def moments(self, mass: Floats) -> tuple[Floats, Floats]:
         about = self.typical()
 
         def job(start: int, stop: int) -> Floats:
@@ -328,7 +328,7 @@ class DensePoints:
         sums, squares = np.sum(parts, axis=0)
         total = mass.sum() if len(mass) else float(self.n)
         away = sums / total
-        return about + away, max(float(squares.sum() - total * (away @ away)), 0.0)
+        return about + away, np.maximum(squares - total * away * away, 0.0)
 
 
 class SparsePoints:
@@ -412,11 +412,12 @@ class SparsePoints:
         row = np.repeat(np.arange(self.n), np.diff(self.X.indptr))
         return _by_row(row, self.X.data.astype(np.float64) ** 2, self.n)
 
-    def spread(self, mass: Floats) -> tuple[Floats, float]:
+    def moments(self, mass: Floats) -> tuple[Floats, Floats]:
         weight = mass if len(mass) else np.ones(self.n)
         mean = np.asarray(weight @ self.X).ravel() / weight.sum()
-        around = float(weight @ self.squared_norms()) - float(weight.sum()) * float(mean @ mean)
-        return mean, max(around, 0.0)
+        row = np.repeat(np.arange(self.n), np.diff(self.X.indptr))
+        squares = np.bincount(self.X.indices, weight[row] * self.X.data.astype(np.float64) ** 2, self.d)
+        return mean, np.maximum(squares - weight.sum() * mean * mean, 0.0)
 
 
 def _fill_scores(

@@ -1,7 +1,9 @@
 """K-means and its constrained relatives, on one loop; and k-medoids."""
 
 from coterie.kmeans._copkmeans import COPKMeans
+from coterie.kmeans._hmrf import HMRFKMeans
 from coterie.kmeans._kmedoids import KMedoids
+from coterie.kmeans._mpckmeans import MPCKMeans
 from coterie.kmeans._pckmeans import PCKMeans
 from coterie.kmeans._seeded import ConstrainedSeedKMeans, SeededKMeans
 from coterie.kmeans._size_constrained import SizeConstrainedKMeans
@@ -10,7 +12,9 @@ from coterie.kmeans._size_constrained_medians import SizeConstrainedKMedians
 __all__ = [
     "COPKMeans",
     "ConstrainedSeedKMeans",
+    "HMRFKMeans",
     "KMedoids",
+    "MPCKMeans",
     "PCKMeans",
     "SeededKMeans",
     "SizeConstrainedKMeans",

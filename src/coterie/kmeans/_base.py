@@ -114,6 +114,14 @@ class PrototypeClusterer(
         """The class that measures how well a centre stands for an item."""
         return DISTORTIONS[self.metric]
 
+    def _measure(self, X: Any, weight: Floats | None = None) -> Any:
+        """How well centres stand for the rows of X."""
+        return self._distortion(X, weight)
+
+    def _known_at_start(self, known: Constraints) -> Constraints:
+        """What the starts may know."""
+        return known
+
     def _run(
         self, X: Any, constraints: Any, sample_weight: Any, make_loop: Callable[..., PrototypeLoop]
     ) -> Any:
@@ -130,12 +138,13 @@ class PrototypeClusterer(
         self._weighted = weight is not None
         rng = check_random_state(self.random_state)
         with one_blas_thread():
-            distortion = self._distortion(X, weight)
+            distortion = self._measure(X, weight)
             distortion.check_range()
             loop = make_loop(X, known, distortion, rng)
-            starts = Starts(distortion, known, self.n_clusters, rng)
+            starts = Starts(distortion.plain, self._known_at_start(known), self.n_clusters, rng)
             if before is not None:
-                n_starts, begin = 1, iter([self._given(before, distortion, "the centres of the last fit")])
+                given = self._given(before, distortion.plain, "the centres of the last fit")
+                n_starts, begin = 1, iter([given])
             else:
                 n_starts, begin = self.n_init, self._starts(starts)
                 if n_starts == "auto":
@@ -218,7 +227,7 @@ class PrototypeClusterer(
         labels : array of shape (n_samples,)
             The cluster of each.
         """
-        distortion = self._distortion(self._checked(X))
+        distortion = self._measure(self._checked(X))
         return nearest(distortion, self.cluster_centers_.astype(np.float64))
 
     def transform(self, X: Any) -> Any:
@@ -256,7 +265,7 @@ class PrototypeClusterer(
         """
         X = self._checked(X)
         weight = check_sample_weight(sample_weight, X)
-        distortion = self._distortion(X, weight)
+        distortion = self._measure(X, weight)
         centres = distortion.as_centres(self.cluster_centers_.astype(np.float64))
         return -float(distortion.to_own(nearest(distortion, centres), centres).sum())
 
@@ -276,6 +285,20 @@ def warn_of_empty_clusters(labels: Labels, n_clusters: int) -> None:
             "due to duplicate points in X, or to constraints that join what would fill them.",
             ConvergenceWarning,
         )
+
+
+def mixed_starts(model: Any, starts: Starts) -> Iterator[Floats]:
+    """Centres by the parameter `init`; "mixed" goes by turns through neighbourhoods and k-means++."""
+    number = 0
+    while True:
+        if not isinstance(model.init, str):
+            yield model._given(model.init, starts.distortion, "init")
+        elif model.init == "mixed":
+            again = number % 2 or (number and deterministic("neighborhoods", starts))
+            yield starts.centres("k-means++" if again else "neighborhoods")
+        else:
+            yield starts.centres(model.init)
+        number += 1
 
 
 def clearly_less(new: float, old: float) -> bool:

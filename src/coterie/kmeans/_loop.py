@@ -55,6 +55,14 @@ class CoreSolver(ABC):
         """What each unit pays for sharing its cluster; negative where it gains."""
         return np.zeros(len(labels))
 
+    def reprice(self, centres: Floats) -> None:
+        """Take note of new centres, or of a new metric; `penalty` and `assign` come after it."""
+        return
+
+    def pull(self, labels: Labels, centres: Floats) -> tuple[Floats, Floats] | None:
+        """Sums and masses by cluster with which broken statements pull at the centres."""
+        return None
+
 
 @dataclass
 class Outcome:
@@ -109,6 +117,9 @@ def _shift(
 class PrototypeLoop:
     """A distortion, a solver for the core, and the sums that every pass needs; shared by all starts."""
 
+    # whether something was learned after the last labels, so that they may not be the best any more
+    restless = False
+
     def __init__(self, distortion: Distortion, solver: CoreSolver | None, k: int, share: float) -> None:
         """`share` is what the distortion counts in the objective."""
         self.distortion, self.solver, self.k, self.share = distortion, solver, k, share
@@ -137,26 +148,41 @@ class PrototypeLoop:
         best: tuple[float, Floats, Labels, Labels, Any] | None = None
         strict = converged = False
         n_iter = 0
+        self._reprice(centres)
         while n_iter < max_iter:
             n_iter += 1
             changed = self._assign(centres)
             history.append(self._objective(centres))
             before, centres = centres, self._update(centres)
+            self._reprice(centres)
             history.append(self._objective(centres))
+            learned = self._learn(centres, history)
             if self.solver is not None and self.solver.may_rise and (best is None or history[-1] < best[0]):
                 totals = tuple(total.copy() for total in self.totals)
                 best = history[-1], centres, self.labels.copy(), self.unit_labels.copy(), totals
             strict = not changed
-            converged = strict or float(((centres - before) ** 2).sum()) <= limit
+            near = float(((centres - before) ** 2).sum()) <= limit
+            converged = learned and (strict or near)
             if step(history[-1]) or converged:
                 break
         if best is not None:
             _, centres, self.labels, self.unit_labels, self.totals = best
             self._assign_free(*self.distortion.linear(centres))
-        elif not strict:
+        elif not strict or self.restless:
             self._assign(centres, last=True)
             history.append(self._objective(centres))
         return self._outcome(centres, history, n_iter, converged)
+
+    def _reprice(self, centres: Floats) -> None:
+        """Let prices follow the centres."""
+        if self.solver is not None:
+            self.solver.reprice(centres)
+            if len(self.unit_labels) and self.unit_labels[0] >= 0:
+                self.penalty = self.solver.penalty(self.unit_labels)
+
+    def _learn(self, centres: Floats, history: list[float]) -> bool:
+        """Let the distortion learn, where it can, and note the objective; returns whether it stands still."""
+        return True
 
     def _assign(self, centres: Floats, last: bool = False) -> int:
         """Label everything; returns the number of items and units that changed."""
@@ -239,7 +265,11 @@ class PrototypeLoop:
         return self._best_centres(centres)
 
     def _best_centres(self, centres: Floats) -> Floats:
-        return self.distortion.centres(*self.totals[:2], centres)
+        sums, masses = self.totals[:2]
+        more = None if self.solver is None else self.solver.pull(self.unit_labels, centres)
+        if more is not None:
+            sums, masses = sums + more[0], masses + more[1]
+        return self.distortion.centres(sums, masses, centres)
 
     def _may_leave(self, source: int) -> bool:
         """Whether a cluster can give a unit away."""

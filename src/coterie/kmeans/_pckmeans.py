@@ -14,7 +14,7 @@ from coterie.assign._soft_pairs import SoftSolver
 from coterie.assign._soft_search import count_rows
 from coterie.base import instance, one_of, real
 from coterie.constraints import Constraints
-from coterie.kmeans._base import SHARED_RULES, PrototypeClusterer, deterministic
+from coterie.kmeans._base import SHARED_RULES, PrototypeClusterer, mixed_starts
 from coterie.kmeans._loop import CoreSolver, Scores
 from coterie.kmeans._starts import RandomState, Starts
 
@@ -156,13 +156,4 @@ class PCKMeans(PrototypeClusterer):
         return SoftCore(known, self.weight_, self.n_clusters, rng)
 
     def _starts(self, starts: Starts) -> Iterator[Floats]:
-        number = 0
-        while True:
-            if not isinstance(self.init, str):
-                yield self._given(self.init, starts.distortion, "init")
-            elif self.init == "mixed":
-                again = number % 2 or (number and deterministic("neighborhoods", starts))
-                yield starts.centres("k-means++" if again else "neighborhoods")
-            else:
-                yield starts.centres(self.init)
-            number += 1
+        return mixed_starts(self, starts)

@@ -19,6 +19,8 @@ from coterie.assign._threads import chunk_rows, over_chunks
 from coterie.constraints import Constraints
 
 RandomState = np.random.RandomState
+# By how much a feature of the middle is shaken, in all: as in the authors' program.
+_SHAKEN = 0.7
 
 
 class Starts:
@@ -29,6 +31,8 @@ class Starts:
         self.items: Index = known.constrained_items
         # k-means++ counts no distance beyond this: what may be left out should not become a centre
         self.cap = np.inf
+        # whether farthest-first looks at cannot-links between neighbourhoods
+        self.wary = False
         self._means: Any = None
         self._by_component: Any = None
 
@@ -36,6 +40,8 @@ class Starts:
         """Centres by the name of the way."""
         if how == "random":
             return self.random()
+        if how == "perturb":
+            return self.perturbed()
         if how == "neighborhoods":
             chosen = self.neighbourhoods()
             return self.plus_plus(chosen, joined=False)
@@ -68,16 +74,40 @@ class Starts:
         means, mass, component = self._neighbourhoods()
         if not len(mass):
             return np.empty((0, self.distortion.points.d))
-        chosen = list(range(len(mass))) if len(mass) <= self.k else self._farthest_first(means, mass)
+        if len(mass) <= self.k:
+            chosen = list(range(len(mass)))
+        else:
+            chosen = self._farthest_first(means, mass, self._keep_away(component) if self.wary else None)
         centres = _dense(means[chosen])
         if len(chosen) < self.k:
             centres = np.concatenate([centres, self._apart_from(component[chosen])])
         if self.distortion.name == "cosine":
             centres = centres[np.linalg.norm(centres, axis=1) > 0]
-        return self.distortion.as_centres(centres)
+        return self.distortion.stand_in(centres)
 
-    def _farthest_first(self, means: Any, mass: Floats) -> list[int]:
-        """The heaviest, then those of the largest distance to the chosen, times both masses."""
+    def perturbed(self) -> Floats:
+        """Neighbourhoods by weighted farthest-first, then the middle of the data, each feature shaken."""
+        means, mass, _ = self._neighbourhoods()
+        chosen = list(range(len(mass))) if len(mass) <= self.k else self._farthest_first(means, mass)
+        n, d = self.distortion.points.n, self.distortion.points.d
+        middle = total_of(self.distortion, np.arange(n)) / self.distortion.total
+        shaken = middle * (1.0 + _SHAKEN * (self.rng.uniform(size=(self.k - len(chosen), d)) - 0.5))
+        found = [_dense(means[chosen])] if chosen else []
+        return self.distortion.stand_in(np.concatenate([*found, shaken]))
+
+    def _keep_away(self, component: Index) -> Any:
+        """Cannot-links between the components of the neighbourhoods, as a sparse matrix."""
+        graph = self.known.contracted
+        size = graph.n_components
+        links = sparse.csr_matrix((np.ones(len(graph.indices)), graph.indices, graph.indptr), (size, size))
+        return links[component][:, component]
+
+    def _farthest_first(self, means: Any, mass: Floats, away: Any = None) -> list[int]:
+        """The heaviest, then those of the largest distance to the chosen, times both masses.
+
+        With `away` (which neighbourhoods keep away from each other) those that keep away from most of the
+        chosen come first: two of the same class are then rarely both taken.
+        """
         middle = np.asarray(mass @ means).reshape(1, -1) / mass.sum()
         from_middle = self.distortion.distances(means, middle)[:, 0]
         ties = np.flatnonzero(mass == mass.max())
@@ -88,7 +118,12 @@ class Starts:
             gap = self.distortion.distances(means, _dense(means[[last]]))[:, 0]
             far = np.minimum(far, gap * mass * mass[last])
             far[chosen] = -1.0
-            ties = np.flatnonzero(far == far.max())
+            allowed = far
+            if away is not None:
+                met = np.asarray(away[:, chosen].sum(axis=1)).ravel()
+                met[chosen] = -1.0
+                allowed = np.where(met == met.max(), far, -1.0)
+            ties = np.flatnonzero(allowed == allowed.max())
             chosen.append(int(ties[np.argmax(from_middle[ties])]))
         return chosen
 
@@ -124,13 +159,8 @@ class Starts:
         )
 
     def _as_rows(self, items: Index) -> Floats:
-        """Rows as centres; a row of zeros has no direction, so cosine takes the middle of the data."""
-        rows = self.distortion.rows(items)
-        if self.distortion.name == "cosine":
-            empty = np.linalg.norm(rows, axis=1) == 0
-            rows[empty] = 1.0
-            rows = self.distortion.as_centres(rows)
-        return rows
+        """Rows as centres."""
+        return self.distortion.stand_in(self.distortion.rows(items))
 
     def plus_plus(self, centres: Floats, *, joined: bool) -> Floats:
         """k-means++ on top of given centres: the next is drawn by its cost, the best of a few draws is kept.

@@ -1,0 +1,289 @@
+"""The closure of soft pairs, without writing it down: prices of all pairs that follow, from sums.
+
+Items that must-links join are all must-linked to each other; two components with a cannot-link between them
+keep away from each other item by item (Basu, Bilenko and Mooney 2004). Where the gap of a pair is a squared
+distance in some space, what a component pays follows from the number, the squares and the vector sum of its
+items in each cluster, so nothing is quadratic in its size; `coterie.assign._field` has the search. An
+inferred pair has the strength 1; a stated one keeps its own.
+
+Where the gap has no such form (I-divergence), or the sums would not fit, pairs are written down, of large
+components a random part whose strengths make up for the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coterie.assign._broken import BrokenPairs
+from coterie.assign._points import Floats, Index, Labels
+from coterie.assign._stated_pairs import StatedPairs
+from coterie.constraints import Constraints
+from coterie.kmeans._loop import Scores
+from coterie.kmeans._pair_prices import PricedPairs
+from coterie.kmeans._starts import RandomState
+
+# Numbers that the sums by component and cluster may take: half a gigabyte.
+MOST_SUMS = 1 << 26
+# Inferred pairs of an item that are written down where sums do not serve.
+_MOST_PARTNERS = 200
+
+
+@dataclass(frozen=True)
+class Components:
+    """Must-link components from which pairs follow that nobody stated, and which keep away from which.
+
+    Attributes
+    ----------
+    part : array of int
+        The component of each item; -1 where nothing follows.
+    n : int
+        Number of components.
+    away : CSR matrix of shape (n, n)
+        1 where two keep away from each other.
+    """
+
+    part: Index
+    n: int
+    away: Any
+
+    @classmethod
+    def of(cls, structure: Constraints) -> Components:
+        """The components of the constrained items, sorted; labels and hard pairs join too."""
+        items, table = structure.constrained_items, structure.cannot_table
+        number, part, size = np.unique(structure.components[items], return_inverse=True, return_counts=True)
+        ends = part[np.searchsorted(items, table.ij[table.active])]
+        n = len(number)
+        both = np.concatenate([ends, ends[:, ::-1]])
+        away = sparse.csr_matrix((np.ones(len(both)), (both[:, 0], both[:, 1])), (n, n))
+        away.sum_duplicates()
+        away.data[:] = 1.0
+        # three items that are joined; or two components that keep away, of which one has two items
+        several = size > 1
+        keeps = np.diff(away.indptr) > 0
+        kept = np.flatnonzero((size > 2) | (several & keeps) | (away @ several.astype(float) > 0))
+        rank = np.full(n, -1, dtype=np.int64)
+        rank[kept] = np.arange(len(kept))
+        return cls(rank[part], len(kept), away[kept][:, kept].tocsr())
+
+    def n_sums(self, rows: Any, k: int) -> int:
+        """How many numbers the sums by component and cluster take."""
+        if sparse.issparse(rows):
+            return self.n * k * min(rows.shape[1], rows[np.flatnonzero(self.part >= 0)].nnz)
+        return self.n * k * int(rows.shape[1])
+
+    def follows(self, i: Index, j: Index) -> Any:
+        """Which pairs of items (by their place) are among those that the components stand for."""
+        return (self.part[i] >= 0) & (self.part[j] >= 0)
+
+
+class ClosedPairs(PricedPairs):
+    """Soft pairs and all that follow from them, at the price of a squared distance."""
+
+    def __init__(
+        self,
+        known: Constraints,
+        pairs: StatedPairs,
+        weight: float,
+        k: int,
+        rng: RandomState,
+        distortion: Any,
+        closed: Components,
+    ) -> None:
+        super().__init__(known, pairs, weight, k, rng, distortion)
+        self.inferred, self.closed = weight, closed
+        core = self.core
+        # the components have these pairs at strength 1 already
+        self.strength = weight * (pairs.strength - self.closed.follows(self.i, self.j))
+        self.inside = np.flatnonzero(self.closed.part >= 0)
+        # sums have only the features that these items have at all
+        self.columns: Any = slice(None)
+        if sparse.issparse(self.rows):
+            self.columns = np.unique(self.rows[self.inside].indices)
+        self.part_inside = self.closed.part[self.inside]
+        self.part = np.full(core.n_units, -1, dtype=np.int64)
+        self.part[core.unit] = self.closed.part
+        self.join = sparse.csr_matrix(
+            (np.ones(len(self.inside)), (core.unit[self.inside], np.arange(len(self.inside)))),
+            (core.n_units, len(self.inside)),
+        )
+        self.mass = np.bincount(core.unit[self.inside], minlength=core.n_units).astype(np.float64)
+
+    # ---- prices ---------------------------------------------------------------------------------------
+
+    def reprice(self, centres: Floats) -> None:
+        if self._priced_for is self.distortion.metric:
+            return
+        super().reprice(centres)
+        rest = np.where(np.isinf(self.core.weight), 0.0, self.core.weight)
+        self.weight_by = np.repeat(rest[:, None], self.k, axis=1)
+        self.spots = self.narrow(self.distortion.embedded(self.rows))
+        self.squares = _squares(self.spots)
+        self.most = float(self.distortion.ceiling(self.rows, self.i, self.j))
+        units = self.join @ self.spots
+        self.unit_rows = sparse.csr_matrix(units)
+        self.unit_squares = self.join @ self.squares
+        self.inner = 2.0 * (self.mass * self.unit_squares - _squares(units))
+
+    def narrow(self, rows: Any) -> Any:
+        """Of rows of the core those of the items inside, and of these the features that they have."""
+        return rows[self.inside][:, self.columns]
+
+    def sums(self, labels: Labels, rows: Any) -> tuple[Floats, Floats]:
+        """Number and vector sum of the items of each component in each cluster; rows of the items inside."""
+        cell = self.part_inside * self.k + labels[self.inside]
+        n = self.closed.n * self.k
+        gather = sparse.csr_matrix((np.ones(len(cell)), (cell, np.arange(len(cell)))), (n, len(cell)))
+        summed = gather @ rows
+        summed = summed.toarray() if sparse.issparse(summed) else summed
+        count = np.bincount(cell, minlength=n).astype(np.float64).reshape(-1, self.k)
+        return count, summed.reshape(self.closed.n, self.k, -1)
+
+    def _squares_by(self, labels: Labels) -> Floats:
+        """Squares of the items of each component in each cluster, summed."""
+        cell = self.part_inside * self.k + labels[self.inside]
+        found = np.bincount(cell, self.squares, self.closed.n * self.k).astype(np.float64)
+        return found.reshape(-1, self.k)
+
+    def parts(self, labels: Labels) -> tuple[float, float]:
+        must, cannot = super().parts(labels)
+        count, summed = self.sums(labels, self.spots)
+        square = self._squares_by(labels)
+        # pairs of a component that are apart: all of them, less those in one cluster
+        whole = count.sum(axis=1) * square.sum(axis=1) - (summed.sum(axis=1) ** 2).sum(axis=1)
+        together = count * square - (summed**2).sum(axis=2)
+        must += self.inferred * float(whole.sum() - together.sum())
+        a, b = sparse.triu(self.closed.away, 1).nonzero()
+        dots = np.einsum("ehj,ehj->", summed[a], summed[b])
+        gaps = float((count[a] * square[b] + count[b] * square[a]).sum()) - 2.0 * float(dots)
+        cannot += self.inferred * (self.most * float((count[a] * count[b]).sum()) - gaps)
+        return must, cannot
+
+    def broken(self, labels: Labels) -> ClosedBroken:
+        stated = super().broken(labels)
+        return ClosedBroken(**vars(stated), solver=self, strength=self.inferred)
+
+    # ---- labels ---------------------------------------------------------------------------------------
+
+    def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
+        found = self.solver.first(cost) if labels is None else labels
+        of_item = found[self.core.unit]
+        count, summed = self.sums(of_item, self.spots)
+        square = self._squares_by(of_item)
+        away, rows = self.closed.away, self.unit_rows
+        summed += (away @ summed.reshape(len(summed), -1)).reshape(summed.shape)
+        fields = (
+            *(self.part, self.mass, self.unit_squares, self.inner),
+            *(rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data),
+            *(away.indptr.astype(np.int64), away.indices.astype(np.int64)),
+            *(away @ count, count + away @ count, square + away @ square, summed),
+        )
+        return self.swept(cost, found, self.weight_by, fields, np.array([self.inferred, self.most]))
+
+    def ties(self, labels: Labels) -> Floats:
+        """By stated pairs, and what a unit wins and pays through its component."""
+        stated = super().ties(labels)
+        of_item = labels[self.core.unit]
+        count, summed = self.sums(of_item, self.spots)
+        square, away = self._squares_by(of_item), self.closed.away
+        units = np.flatnonzero(self.part >= 0)
+        at = self.part[units], labels[units]
+        summed += (away @ summed.reshape(len(summed), -1)).reshape(summed.shape)
+        dots = np.asarray(self.unit_rows[units].multiply(summed[at]).sum(axis=1)).ravel()
+        gaps = self.mass[units] * (square + away @ square)[at] - 2.0 * dots - self.inner[units]
+        gaps += self.unit_squares[units] * (count + away @ count)[at]
+        stated[units] += self.inferred * (self.most * self.mass[units] * (away @ count)[at] - gaps)
+        return stated
+
+
+@dataclass(frozen=True)
+class ClosedBroken(BrokenPairs):
+    """Broken pairs, stated and inferred."""
+
+    solver: Any = None
+    strength: float = 1.0
+
+    def scatter(self, full: bool, by_cluster: bool) -> tuple[Any, Any]:
+        stated, boxes = super().scatter(full, by_cluster)
+        assert not full  # one weight a feature is what learns from a closure
+        assert not by_cluster
+        solver = self.solver
+        rows = solver.narrow(self.rows)
+        count, first = solver.sums(self.labels, rows)
+        second = solver.sums(self.labels, rows.multiply(rows) if sparse.issparse(rows) else rows**2)[1]
+        whole = count.sum(axis=1) @ second.sum(axis=1) - (first.sum(axis=1) ** 2).sum(axis=0)
+        together = np.einsum("ch,chj->j", count, second) - (first**2).sum(axis=(0, 1))
+        a, b = sparse.triu(solver.closed.away, 1).nonzero()
+        gaps = np.einsum("ch,chj->j", count[a], second[b]) + np.einsum("ch,chj->j", count[b], second[a])
+        gaps -= 2.0 * np.einsum("chj,chj->j", first[a], first[b])
+        paid = self.strength * float((count[a] * count[b]).sum())
+        stated[solver.columns] += self.strength * (whole - together - gaps)
+        return stated, boxes + paid
+
+    def acting(self, rows: Any, metric: Floats) -> tuple[Floats, Floats]:
+        met, by_row = super().acting(rows, metric)
+        solver = self.solver
+        inside = solver.inside
+        rows = solver.narrow(rows)
+        _, summed = solver.sums(self.labels, rows)
+        away = (solver.closed.away @ summed.reshape(len(summed), -1)).reshape(summed.shape)
+        field = self.strength * (summed.sum(axis=1, keepdims=True) - summed - away)
+        own = field[solver.part_inside, self.labels[inside]] * metric[solver.columns]
+        if sparse.issparse(rows):
+            by_row[inside] += np.asarray(rows.multiply(own).sum(axis=1)).ravel()
+        else:
+            by_row[inside] += np.einsum("ij,ij->i", rows, own)
+        met[solver.columns] += np.einsum("chj,chj->j", summed, field)
+        return met, by_row
+
+
+def _squares(rows: Any) -> Floats:
+    """Squared length of each row."""
+    if sparse.issparse(rows):
+        return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", rows, rows)
+
+
+def written_closure(structure: Constraints, pairs: StatedPairs, rng: RandomState) -> StatedPairs:
+    """The stated pairs and those that follow; of large components a random part, stronger in turn."""
+    items = structure.constrained_items
+    found = Components.of(structure)
+    order = np.argsort(found.part, kind="stable")
+    counts = np.bincount(found.part[found.part >= 0], minlength=found.n)
+    start = np.concatenate([[0], np.cumsum(counts)])
+    left, right = [items[:0]], [items[:0]]
+    apart, strength = [np.empty(0, dtype=bool)], [np.empty(0)]
+
+    def add(a: Index, b: Index, cannot: bool, value: float) -> None:
+        left.append(a)
+        right.append(b)
+        apart.append(np.full(len(a), cannot))
+        strength.append(np.full(len(a), value))
+
+    order = order[int((found.part < 0).sum()) :]
+    for c in range(found.n):
+        mine = order[start[c] : start[c + 1]]
+        for b in (c, *found.away.indices[found.away.indptr[c] : found.away.indptr[c + 1]].tolist()):
+            if b < c:
+                continue
+            theirs = order[start[b] : start[b + 1]]
+            if len(theirs) <= _MOST_PARTNERS and len(mine) <= _MOST_PARTNERS:
+                a, z = np.triu_indices(len(mine), 1) if b == c else np.indices((len(mine), len(theirs)))
+                add(mine[a.ravel()], theirs[z.ravel()], b != c, 1.0)
+                continue
+            n_all = len(mine) * (len(mine) - 1) // 2 if b == c else len(mine) * len(theirs)
+            n_drawn = _MOST_PARTNERS * max(len(mine), len(theirs)) // 2
+            a, z = rng.randint(len(mine), size=n_drawn), rng.randint(len(theirs), size=n_drawn)
+            kept = (a != z) | (b != c)
+            add(mine[a[kept]], theirs[z[kept]], b != c, n_all / max(int(kept.sum()), 1))
+    ij = np.column_stack([items[np.concatenate(left)], items[np.concatenate(right)]])
+    rest = pairs.strength - found.follows(*np.searchsorted(items, pairs.ij).T)
+    left_over = rest != 0
+    return StatedPairs(
+        np.concatenate([ij, pairs.ij[left_over]]),
+        np.concatenate([*apart, pairs.cannot[left_over]]),
+        np.concatenate([*strength, rest[left_over]]),
+    )
