@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from coterie.kmeans import (
         ConstrainedSeedKMeans,
         COPKMeans,
+        CVQEKMeans,
         HMRFKMeans,
+        KernelPCKMeans,
         KMedoids,
         MPCKMeans,
         PCKMeans,
@@ -30,11 +32,13 @@ __version__ = "0.1.0"
 # public name -> the module that holds it; a module's own name maps to itself
 _HOMES = {
     "COPKMeans": "coterie.kmeans",
+    "CVQEKMeans": "coterie.kmeans",
     "ConstrainedSeedKMeans": "coterie.kmeans",
     "Constraints": "coterie.constraints",
     "HMRFKMeans": "coterie.kmeans",
     "InfeasibleConstraintsError": "coterie.exceptions",
     "KMedoids": "coterie.kmeans",
+    "KernelPCKMeans": "coterie.kmeans",
     "MPCKMeans": "coterie.kmeans",
     "PCKMeans": "coterie.kmeans",
     "SeededKMeans": "coterie.kmeans",
@@ -59,11 +63,13 @@ _MODULES = (
 
 __all__ = [
     "COPKMeans",
+    "CVQEKMeans",
     "ConstrainedSeedKMeans",
     "Constraints",
     "HMRFKMeans",
     "InfeasibleConstraintsError",
     "KMedoids",
+    "KernelPCKMeans",
     "MPCKMeans",
     "PCKMeans",
     "SeededKMeans",

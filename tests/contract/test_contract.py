@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from coterie import InfeasibleConstraintsError, testing
+from coterie import CVQEKMeans, InfeasibleConstraintsError, MPCKMeans, testing
 from coterie.testing import check_constrained_clusterer, constrained_checks, constrained_clusterers
 from tests.contract import toy
 from tests.contract.expected_failures import EXPECTED_FAILURES
@@ -15,12 +15,20 @@ from tests.contract.expected_failures import EXPECTED_FAILURES
 pytestmark = pytest.mark.contract
 
 PUBLIC = list(constrained_clusterers())
+OTHERWISE = {
+    "MPCKMeans-full": MPCKMeans(learn="full"),
+    "MPCKMeans-by-cluster": MPCKMeans(per_cluster=True),
+    "MPCKMeans-full-by-cluster": MPCKMeans(learn="full", per_cluster=True),
+    "CVQEKMeans-original": CVQEKMeans(form="original"),
+}
 TOYS = [toy.ToyHard, toy.ToySoft, toy.ToyGuided, toy.ToyFull]
 KINDS = [*TOYS, *PUBLIC]
 
 
 def variants():
-    """Every class as it comes, and on distances where it takes these."""
+    """Every class as it comes, on distances where it takes these, and some that work in another way."""
+    for name, estimator in OTHERWISE.items():
+        yield pytest.param(estimator, id=name)
     for kind in KINDS:
         yield pytest.param(kind(), id=kind.__name__)
         metric = kind.parameter_rules.get("metric")

@@ -22,7 +22,7 @@ from coterie.assign._points import Floats, Points
 from coterie.assign._threads import chunk_rows, over_chunks
 
 # The least spread of a direction, as a share of the squared range.
-_LEAST = 1e-9
+LEAST = 1e-9
 # Axes shorter than this, in units of the ranges of the features, are rounding.
 _FLAT = 1e-7
 
@@ -53,7 +53,7 @@ class DiagonalBox:
         self.reach = reach
         self.bound: Any = reach**2
         self.start: Any = np.full(points.d, self.unit)
-        self.floor: Any = np.where(reach > 0, _LEAST * reach**2, 1.0 / self.unit)
+        self.floor: Any = np.where(reach > 0, LEAST * reach**2, 1.0 / self.unit)
 
     def invert(self, bracket: Any, mass: float) -> tuple[Any, int]:
         """The best metric for a sum of squares, and how many directions are at the floor."""
@@ -71,7 +71,7 @@ class FullBox:
 
     def __init__(self, points: Points, moments: tuple[Floats, Floats], total: float, mass: Floats) -> None:
         plain = DiagonalBox(points, moments, total)
-        self.total, self.unit = total, plain.unit
+        self.total, self.unit, self.reach = total, plain.unit, plain.reach
         X, middle = points.X, moments[0]
         scale = np.where(plain.reach > 0, plain.reach, 1.0 / np.sqrt(plain.unit))
         rows = chunk_rows(points.n, points.d**2, points.d**2)
@@ -101,7 +101,7 @@ class FullBox:
         turned = scale[:, None] * axes
         self.bound: Any = wide * (turned * np.where(flat, 0.0, reach) ** 2) @ turned.T
         idle = ((axes / scale[:, None]) ** 2).sum(axis=0) / plain.unit
-        floor = np.sqrt(np.where(flat, idle, _LEAST * reach**2))
+        floor = np.sqrt(np.where(flat, idle, LEAST * reach**2))
         self.whiten = axes / scale[:, None] / floor
         self.start: Any = self.invert(np.eye(points.d) / plain.unit, 1.0)[0]
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
-from coterie.assign._box import DiagonalBox, FullBox
+from coterie.assign._box import LEAST, DiagonalBox, FullBox
 from coterie.assign._distortion import SquaredEuclidean
 from coterie.assign._expanded import expanded
 from coterie.assign._gaps import pair_blocks, squared_gaps
@@ -55,7 +55,8 @@ class Mahalanobis(SquaredEuclidean):
         self, X: Any, sample_weight: Floats | None = None, *, full: bool = False, shrinkage: float = 0.0
     ) -> None:
         super().__init__(X, sample_weight)
-        self.full, self.shrinkage = full, shrinkage
+        # pseudo-items: a share of all items, so that neither the unit nor the split of weights matters
+        self.full, self.shrinkage = full, shrinkage * self.total
         self.regularized = 0
 
     @cached_property
@@ -64,6 +65,16 @@ class Mahalanobis(SquaredEuclidean):
         if self.full:
             return FullBox(self.plain.points, self.moments, self.total, self.mass)
         return DiagonalBox(self.plain.points, self.moments, self.total)
+
+    def check_range(self) -> None:
+        """Raise where squares of the features, or one over them, leave the range of their type."""
+        SquaredEuclidean.check_range(self.plain)
+        reach = self.box.reach[self.box.reach > 0]
+        if len(reach) and not LEAST * float(reach.min()) ** 2 > 1e4 * _TINY:
+            raise ValueError(
+                f"a feature of X reaches over {reach.min():.1e} only: its weight would leave the range of "
+                "float64; multiply it by a constant (clusters do not depend on the unit), or drop it."
+            )
 
     def begin(self, k: int) -> None:
         """Go back to where every start begins."""
@@ -177,7 +188,7 @@ class MahalanobisByCluster(Mahalanobis):
     by_cluster: ClassVar[bool] = True
 
     def __init__(
-        self, X: Any, sample_weight: Floats | None = None, *, full: bool = False, shrinkage: float = 1.0
+        self, X: Any, sample_weight: Floats | None = None, *, full: bool = False, shrinkage: float = 0.0
     ) -> None:
         super().__init__(X, sample_weight, full=full, shrinkage=shrinkage)
         self._plain = SquaredEuclidean(X, sample_weight)
@@ -195,10 +206,6 @@ class MahalanobisByCluster(Mahalanobis):
     def tolerance_unit(self) -> float:
         """Mean variance of the features: the unit of `tol`."""
         return self.plain.tolerance_unit
-
-    def check_range(self) -> None:
-        """Raise where squares of the features leave the range of their type."""
-        self.plain.check_range()
 
     @cached_property
     def moments(self) -> tuple[Floats, Floats]:

@@ -50,7 +50,8 @@ class HMRFKMeans(LearningClusterer):
         paper's ablations are "none" (k-means), "init" (I) and "both" (I-C); with "diagonal", "both" is I-C-D.
     closure : bool or "auto", default "auto"
         Whether pairs that follow from the stated ones count, with strength 1. "auto" leaves them out if the
-        pairs contradict each other; True raises then.
+        pairs contradict each other; True raises then. Hard groups keep their own items apart, and nothing
+        further follows from that.
     rule : {"auto", "descent", "ascent", "gamma"}
         How the weights are learned; squared distances have a closed form, and no rule. "descent" follows the
         slope of the objective, and is the rule of the cosine. For I-divergence it drives all weights towards

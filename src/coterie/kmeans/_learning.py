@@ -30,6 +30,7 @@ class LearningClusterer(PrototypeClusterer):
     """Broken pairs cost a distance, and the distance is learned; hard statements hold."""
 
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
+    _fixed_price: ClassVar[bool] = False
 
     weight: float
     learn: str
@@ -51,7 +52,7 @@ class LearningClusterer(PrototypeClusterer):
     def _measure(self, X: Any, weight: Floats | None = None) -> Any:
         distortion = self._make(X, weight)
         if "_fitting" not in self.__dict__:
-            distortion.use(np.asarray(self.metric_, dtype=np.float64))
+            distortion.use(self.metric_)
         return distortion
 
     def _known_at_start(self, known: Constraints) -> Constraints:
@@ -88,7 +89,7 @@ class LearningClusterer(PrototypeClusterer):
     def _keep(self, best: Outcome, X: Any) -> None:
         assert isinstance(best, LearnedOutcome)
         super()._keep(best, X)
-        self.metric_ = best.metric.astype(X.dtype)
+        self.metric_ = best.metric  # float64: one over a square leaves the range of float32 first
         self.objective_parts_ = best.parts
         self.regularized_ = best.regularized
 

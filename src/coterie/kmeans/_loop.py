@@ -167,6 +167,7 @@ class PrototypeLoop:
                 break
         if best is not None:
             _, centres, self.labels, self.unit_labels, self.totals = best
+            self._reprice(centres)
             self._assign_free(*self.distortion.linear(centres))
         elif not strict or self.restless:
             self._assign(centres, last=True)
@@ -271,6 +272,10 @@ class PrototypeLoop:
             sums, masses = sums + more[0], masses + more[1]
         return self.distortion.centres(sums, masses, centres)
 
+    def _crumbs(self) -> float:
+        """Gains below this are rounding."""
+        return 1e-12 * self.share * self.distortion.spread / self.distortion.points.n
+
     def _may_leave(self, source: int) -> bool:
         """Whether a cluster can give a unit away."""
         return bool(self.totals[2][source] >= 2)
@@ -278,7 +283,7 @@ class PrototypeLoop:
     def _refill(self, empty: Index, centres: Floats) -> None:
         """Move into each empty cluster the item or unit that gains most by a cluster of its own."""
         own = self.share * self.distortion.to_own(self.labels, centres)
-        crumbs = 1e-12 * self.share * self.distortion.spread / self.distortion.points.n
+        crumbs = self._crumbs()
         gain = own.copy()
         if isinstance(self.distortion, Cosine):
             gain[self.distortion.scale == 0] = -np.inf  # a row of zeros has no direction to give

@@ -74,6 +74,12 @@ class MetricLoop(PrototypeLoop):
         self.quiet = 0 if changed else self.quiet + 1
         return changed
 
+    def _crumbs(self) -> float:
+        if not self.distortion.closed:
+            return super()._crumbs()
+        box = self.distortion.box  # gains are in the unit of the metric
+        return 1e-12 * float((box.scatter * box.start).sum()) / self.distortion.points.n
+
     def _refill(self, empty: Index, centres: Floats) -> None:
         before = self.labels.copy()
         super()._refill(empty, centres)

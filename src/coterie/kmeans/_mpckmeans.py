@@ -13,6 +13,7 @@ from coterie.kmeans._learning import LEARNING_RULES, LearningClusterer
 
 # Features up to which a full metric is learned: beyond, d x d numbers and their eigenvectors take over.
 _MOST_FEATURES = 2_000
+_SHRINKAGE = 1e-3
 
 
 class MPCKMeans(LearningClusterer):
@@ -38,8 +39,9 @@ class MPCKMeans(LearningClusterer):
         Where soft pairs act: on the start, on labels and metric, on both, or nowhere. "none" is MK-means,
         which learns its metric from the clusters alone.
     shrinkage : float or "auto", default "auto"
-        Pseudo-items, spread as the whole data are, that each metric counts beside its own: they keep the
-        metric of a tiny cluster finite. "auto" is 1 with `per_cluster`, else 0.
+        Pseudo-items, spread as the whole data are, that each metric counts beside its own, as a share of the
+        weight of all items: they keep the metric of a tiny cluster finite. "auto" is .001 with
+        `per_cluster`, else 0.
     init : {"mixed", "neighborhoods", "perturb", "k-means++", "random"} or array
         As in `PCKMeans`; among many neighbourhoods those that cannot-links keep apart are preferred.
         "perturb" is described in `HMRFKMeans`.
@@ -139,6 +141,11 @@ class MPCKMeans(LearningClusterer):
         self.verbose = verbose
         self.random_state = random_state
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.learn != "full"
+        return tags
+
     @property
     def _distortion(self) -> Any:
         own = self.per_cluster and self.learn != "none"
@@ -158,5 +165,6 @@ class MPCKMeans(LearningClusterer):
                 f'{_MOST_FEATURES:,} features is the most; reduce X (PCA), or learn="diagonal".'
             )
         kind = self._distortion
-        shrinkage = float(kind.by_cluster) if self.shrinkage == "auto" else float(self.shrinkage)
+        auto = _SHRINKAGE if kind.by_cluster else 0.0
+        shrinkage = auto if self.shrinkage == "auto" else float(self.shrinkage)
         return kind(X, weight, full=full, shrinkage=0.0 if self.learn == "none" else shrinkage)

@@ -82,6 +82,9 @@ class PricedPairs(CoreSolver):
             must = ~self.cannot & (unit[self.i] != unit[self.j])
             ends = np.concatenate([unit[self.i[must]], unit[self.j[must]]])
             self.half = _gather(ends, self.core.n_units) @ np.tile(0.5 * self.price[must], (2, 1))
+            # a cannot-link inside a unit is paid wherever the unit goes, by the price there
+            inside = self.cannot & (unit[self.i] == unit[self.j])
+            self.half += _gather(unit[self.i[inside]], self.core.n_units) @ self.price[inside]
         else:
             self.price = self.strength * np.where(self.cannot, np.maximum(most - gaps, 0.0), gaps)
             together = np.where(self.cannot, self.price, -self.price)[self.between]

@@ -58,12 +58,16 @@ def lacks_weight(model: Any, sample_weight: Any) -> bool:
 
 def price_of(model: Any) -> Price:
     """Read the prices off a fitted model."""
-    squared = getattr(model, "metric", None) == "sqeuclidean"
-    share = float(model._share_of(model._distortion)) if hasattr(model, "_share_of") else 1.0
+    share, squared = 1.0, getattr(model, "metric", None) == "sqeuclidean"
+    if hasattr(model, "_share_of"):
+        share = float(model._share_of(model._distortion))
+        squared = model._distortion.name in ("sqeuclidean", "mahalanobis")
     weight = getattr(model, "weight_", None)
     if weight is None:
         weight = getattr(model, "weight", None)
-    priced = isinstance(weight, (int, float)) and np.isfinite(weight)
+    # where each pair has a price of its own, a number that holds for all would be wrong
+    fixed = getattr(model, "_fixed_price", True)
+    priced = fixed and isinstance(weight, (int, float)) and np.isfinite(weight)
     return Price(2.0 if squared else 1.0, share, float(weight) if priced else None)  # type: ignore[arg-type]
 
 
