@@ -7,12 +7,13 @@ that the environment variable COTERIE_DATA names, since no data are shipped with
 from coterie.datasets._made import load_height_weight, make_constrained_blobs
 from coterie.datasets._references import load_citeseer
 from coterie.datasets._tables import list_tables, load_table
-from coterie.datasets._text import load_newsgroups
+from coterie.datasets._text import load_news3, load_newsgroups
 
 __all__ = [
     "list_tables",
     "load_citeseer",
     "load_height_weight",
+    "load_news3",
     "load_newsgroups",
     "load_table",
     "make_constrained_blobs",
