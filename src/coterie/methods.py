@@ -178,7 +178,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "HMRFKMeans",
         "coterie.kmeans",
-        what="the same for text and counts; what follows from statements counts too",
+        what="learns which features (words) matter; what follows from statements counts too",
         when="text or counts with pairs; a few hundred features and more",
         source="Basu, Bilenko and Mooney 2004 (KDD)",
         statements="priced",

@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 import warnings
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -72,7 +73,10 @@ def priced(model, c) -> list:
         return [s for s in said if s.hard]
     n = c.n_items
     closed = model.closure is True or (model.closure == "auto" and not oracle.contradictory(n, said))
-    return oracle.closure(n, said) if closed else said
+    if not closed:
+        return said
+    silent = oracle.of_hard_groups(c)  # they keep their own items apart, and nothing follows from that
+    return oracle.closure(n, list((Counter(said) - Counter(silent)).elements()), silent)
 
 
 def parts_at(model, X, labels, said, sample_weight=None) -> dict:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -205,6 +207,24 @@ def test_two_disjoint_documents_are_farthest():
             oracle.to_prototype(x, model.cluster_centers_[0], np.ones(2), "idivergence", 10.0) for x in X
         )
         assert model.objective_ == pytest.approx(by_hand)
+
+
+WITH_A_BAR = """
+import numpy as np
+from sklearn.callback import ProgressBar
+from coterie.kmeans import HMRFKMeans
+model = HMRFKMeans(3, metric="cosine", n_init=3, max_iter=5, random_state=0)
+model.set_callbacks(ProgressBar())
+model.fit(np.random.default_rng(0).random((30, 5)))
+"""
+
+
+def test_a_progress_bar_comes_to_an_end():
+    """Starts compete before weights are learned, which is one more: a bar must not wait for others."""
+    pytest.importorskip("sklearn.callback")
+    pytest.importorskip("rich")
+    told = subprocess.run([sys.executable, "-W", "ignore", "-c", WITH_A_BAR], timeout=60, capture_output=True)
+    assert told.returncode == 0, told.stderr.decode()
 
 
 # ---- bad input ----------------------------------------------------------------------------------------

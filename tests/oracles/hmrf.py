@@ -78,18 +78,33 @@ def to_prototype(x: np.ndarray, mu: np.ndarray, a: np.ndarray, metric: str, smoo
 # ---- what statements entail ---------------------------------------------------------------------------
 
 
-def closure(n: int, said: Sequence[Said]) -> list[Said]:
-    """All pairs that are entailed: stated ones keep their strength, the others have strength 1."""
-    must = [(s.i, s.j) for s in said if s.together]
+def closure(n: int, said: Sequence[Said], silent: Sequence[Said] = ()) -> list[Said]:
+    """All pairs that are entailed: stated ones keep their strength, the others have strength 1.
+
+    From cannot-links among the `silent` ones nothing follows; must-links join in any case.
+    """
+    must = [(s.i, s.j) for s in (*said, *silent) if s.together]
     cannot = [(s.i, s.j) for s in said if not s.together]
     together, apart = pairs_oracle.closure(n, must, cannot)
-    stated = {(*pairs_oracle.ordered((s.i, s.j)), s.together) for s in said}
-    return list(said) + [
+    every = [*said, *silent]
+    stated = {(*pairs_oracle.ordered((s.i, s.j)), s.together) for s in every}
+    return every + [
         Said(i, j, kind, 1.0, False)
         for pairs, kind in ((together, True), (apart, False))
         for i, j in sorted(pairs)
         if (i, j, kind) not in stated
     ]
+
+
+def of_hard_groups(c) -> list[Said]:
+    """What hard groups say, pair by pair."""
+    found = []
+    for group in c.groups:
+        if group.weight is None:
+            must, cannot = pairs_oracle.expand(group.kind, pairs_oracle.group_values(group, c.n_items))
+            found += [Said(i, j, True, 1.0, True) for i, j in must]
+            found += [Said(i, j, False, 1.0, True) for i, j in cannot]
+    return found
 
 
 def contradictory(n: int, said: Sequence[Said]) -> bool:

@@ -12,6 +12,7 @@ from coterie import (
     Constraints,
     COPKMeans,
     KMedoids,
+    MPCKMeans,
     PCKMeans,
     SeededKMeans,
 )
@@ -338,3 +339,24 @@ def test_given_distances_are_scaled(seed):
         assert np.corrcoef(shown.ravel(), far.ravel())[0, 1] == pytest.approx(1.0, abs=1e-6)
     assert np.corrcoef(shown.ravel(), far.ravel())[0, 1] > 0.8
     assert not gather(model, far).cards[0].traits.features
+
+
+def test_what_a_learned_metric_counts_is_told(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([np.repeat([0.0, 9.0], 30) + rng.normal(size=60), 1e3 * rng.normal(size=(60, 2))])
+    for model, told in (
+        (MPCKMeans(2, random_state=0), True),
+        (MPCKMeans(2, learn="full", random_state=0), False),
+        (MPCKMeans(2, learn="none", random_state=0), False),
+        (COPKMeans(2, random_state=0), False),
+    ):
+        model.fit(X)
+        facts = gather(model, X, features=["height", "noise", "<b>more"])
+        assert bool(facts.weighed) == told
+        page = model.report(X, tmp_path / "page.html", features=["height", "noise", "<b>more"]).read_text()
+        assert ("The metric was learned" in page) == told
+        assert "<b>more" not in page
+        if told:
+            part = model.metric_ * X.var(axis=0)
+            assert dict(facts.weighed)["height"] == pytest.approx(part[0] / part.sum())
+            assert facts.weighed[0][0] == ["height", "noise", "<b>more"][int(part.argmax())]

@@ -153,12 +153,20 @@ class PrototypeClusterer(
         self._keep(best, X)
         return self
 
-    def _best_of(self, X: Any, loop: PrototypeLoop, n_starts: int, begin: Iterator[Floats]) -> Outcome:
-        """Run the starts; the one of the least objective."""
+    def _best_of(
+        self,
+        X: Any,
+        loop: PrototypeLoop,
+        n_starts: int,
+        begin: Iterator[Floats],
+        finish: Callable[[], None] | None = None,
+    ) -> Outcome:
+        """Run the starts; the one of the least objective. After `finish` it goes on once more."""
         best: Outcome | None = None
         failed: RuntimeError | None = None
         n_failed = 0
-        with progress(self, X, n_starts=n_starts, max_steps=self.max_iter) as starts:
+        n_runs = n_starts + (finish is not None)
+        with progress(self, X, n_starts=n_runs, max_steps=self.max_iter) as starts:
             for _ in range(n_starts):
                 try:
                     with starts() as step:
@@ -178,6 +186,10 @@ class PrototypeClusterer(
                         best = found
                 if starts.stopped:
                     break
+            if finish is not None and best is not None and not starts.stopped:
+                finish()
+                with starts() as step:
+                    best = loop.run(best.centres, max_iter=self.max_iter, tol=self.tol, step=step)
         if best is None:
             assert failed is not None
             raise failed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -72,15 +72,20 @@ class LearningClusterer(PrototypeClusterer):
         solver = self._solver(known, distortion, rng)
         return MetricLoop(distortion, solver, self.n_clusters, learning=self.learn != "none")
 
-    def _best_of(self, X: Any, loop: Any, n_starts: int, begin: Iterator[Floats]) -> Outcome:
+    def _best_of(
+        self,
+        X: Any,
+        loop: Any,
+        n_starts: int,
+        begin: Iterator[Floats],
+        finish: Callable[[], None] | None = None,
+    ) -> Outcome:
         if n_starts == 1 or not loop.learning or loop.distortion.closed:
             return super()._best_of(X, loop, n_starts, begin)
         # Where a metric creeps along a slope, the start that creeps longest has the least objective, not the
         # best clusters: starts compete before anything is learned.
         loop.learning = False
-        best = super()._best_of(X, loop, n_starts, begin)
-        loop.learning = True
-        return super()._best_of(X, loop, 1, iter([best.centres]))
+        return super()._best_of(X, loop, n_starts, begin, lambda: setattr(loop, "learning", True))
 
     def _starts(self, starts: Starts) -> Iterator[Floats]:
         starts.wary = True

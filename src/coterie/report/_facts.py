@@ -16,7 +16,7 @@ from coterie.base import check_sample_weight
 from coterie.constraints import Constraints, as_constraints
 from coterie.methods import METHODS, Method
 from coterie.report._clusters import Card, largest_clusters, make_cards
-from coterie.report._features import find_traits, read_columns
+from coterie.report._features import find_traits, read_columns, weighed_features
 from coterie.report._lines import Lines, choose_lines
 from coterie.report._map import Map, draw_map
 from coterie.report._outcomes import Outcomes, count_clusters, price_of
@@ -70,6 +70,8 @@ class Facts:
     map: Map
     lines: Lines
     cards: tuple[Card, ...]
+    weighed: tuple[tuple[str, float], ...]
+    n_features: int
     sizes: Sizes
     trace: Trace | None
     statements: Statements
@@ -135,7 +137,8 @@ def gather(
     lines = choose_lines(outcomes, seed)
     precomputed = getattr(model, "metric", None) == "precomputed"
     cards_of = largest_clusters(counts)
-    traits = {} if precomputed else find_traits(rows, labels, cards_of, read_columns(features, rows, model))
+    columns = () if precomputed else read_columns(features, rows, model)
+    traits = {} if precomputed else find_traits(rows, labels, cards_of, columns)
     violations = outcomes.violations
     comparison = None
     if without is not None:
@@ -166,6 +169,8 @@ def gather(
         ),
         lines=lines,
         cards=make_cards(labels, counts, cards_of, traits, near, outcomes, sizes),
+        weighed=() if precomputed else weighed_features(model, rows, columns),
+        n_features=rows.d,
         sizes=sizes,
         trace=_trace(model),
         statements=list_statements(outcomes),

@@ -14,6 +14,7 @@ from coterie.report._words import beside, percent, signed
 
 MOST_FEATURES = 5
 MOST_WORDS = 10
+MOST_WEIGHED = 8
 # A difference below so many deviations distinguishes nothing.
 _LEAST_EFFECT = 0.25
 
@@ -114,6 +115,23 @@ def find_traits(
         here = np.asarray(row, dtype=np.float64) / counts[at]
         found[cluster] = _traits_of(here, mean, deviation, columns, kinds, present, at)
     return found
+
+
+def weighed_features(model: Any, rows: Rows, columns: Sequence[Column]) -> tuple[tuple[str, float], ...]:
+    """Features that a learned metric counts most, and their part in the squared distances between items.
+
+    Empty where there is no weight for each feature.
+    """
+    metric = np.asarray(getattr(model, "metric_", 0.0))
+    if metric.shape != (rows.d,) or getattr(model, "learn", "none") == "none":
+        return ()
+    part = metric * _moments(rows)[1] ** 2
+    if not part.sum() > 0:
+        return ()
+    best = np.argsort(-part, kind="stable")[:MOST_WEIGHED]
+    shares = (part / part.sum())[best].tolist()
+    names = [columns[j].level or columns[j].name for j in best.tolist()]
+    return tuple((name, share) for name, share in zip(names, shares, strict=True) if share > 0)
 
 
 def _moments(rows: Rows) -> tuple[Floats, Floats]:

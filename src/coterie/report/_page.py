@@ -154,7 +154,23 @@ def _cards_section(facts: Facts) -> Markup:
         "to another centre, or nearer.",
         class_="soft small",
     )
-    return together(explained, note, tag("div", [_card(facts, card) for card in facts.cards], class_="cards"))
+    cards = tag("div", [_card(facts, card) for card in facts.cards], class_="cards")
+    return together(explained, _weighed(facts), note, cards)
+
+
+def _weighed(facts: Facts) -> Markup | None:
+    """What a learned metric counts."""
+    if not facts.weighed:
+        return None
+    listed: list[Any] = []
+    for name, share in facts.weighed:
+        listed += ["; " if listed else None, name_of(name), f" {percent(share)}"]
+    return tag(
+        "p",
+        "The metric was learned. What counts most in the squared distances between items: ",
+        listed,
+        f". An even share would be {percent(1.0 / facts.n_features)}.",
+    )
 
 
 def _card(facts: Facts, card: Card) -> Markup:
