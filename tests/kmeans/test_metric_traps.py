@@ -1,11 +1,24 @@
 """Traps of learned metrics, each named after what once went wrong."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from coterie import Constraints, MPCKMeans
+from coterie import (
+    Constraints,
+    COPKMeans,
+    CVQEKMeans,
+    HMRFKMeans,
+    KernelPCKMeans,
+    MPCKMeans,
+    PCKMeans,
+)
+from coterie.assign._stated_pairs import stated_pairs
+from coterie.kmeans import _closure_prices
+from coterie.kmeans._closure_prices import written_closure
 
 VARIANTS = [{"learn": learn, "per_cluster": own} for learn in ("diagonal", "full") for own in (False, True)]
 every_variant = pytest.mark.parametrize("variant", VARIANTS, ids=lambda one: "-".join(map(str, one.values())))
@@ -53,3 +66,102 @@ def test_a_cannot_link_inside_a_unit_is_paid_by_the_price_there(variant, seed):
         X = rng.normal(size=(24, 2))
         history = MPCKMeans(3, n_init=1, random_state=number, **variant).fit(X, constraints=known).history_
         assert (np.diff(history) <= 1e-9 * np.abs(history).max()).all()
+
+
+# ---- what a review found ------------------------------------------------------------------------------
+
+
+def in_parts(X, rng):
+    """The same matrix, with every entry stored in two parts and columns in any order."""
+    rows, columns = X.nonzero()
+    order = rng.permutation(np.tile(np.arange(len(rows)), 2))
+    values = np.asarray(X)[rows, columns][order] / 2
+    order_by_row = np.argsort(rows[order], kind="stable")
+    pointer = np.concatenate([[0], np.cumsum(np.bincount(rows[order], minlength=len(X)))])
+    return sparse.csr_matrix((values[order_by_row], columns[order][order_by_row], pointer), X.shape)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear", "cosine", "polynomial"])
+def test_entries_in_parts_are_the_same_kernel(kernel, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(1.0, size=(30, 6)) + np.eye(30, 6)
+    parts = in_parts(X, rng)
+    before = parts.copy()
+    whole, split = (KernelPCKMeans(3, kernel=kernel, random_state=0).fit(one) for one in (X, parts))
+    assert split.objective_ == pytest.approx(whole.objective_)
+    np.testing.assert_array_equal(parts.data, before.data)
+    wide = sparse.csr_matrix(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    assert KernelPCKMeans(3, kernel=kernel, random_state=0).fit(wide).objective_ == pytest.approx(
+        whole.objective_
+    )
+
+
+@pytest.mark.parametrize("kind", [COPKMeans, PCKMeans, CVQEKMeans, MPCKMeans, HMRFKMeans])
+def test_entries_in_parts_are_as_far(kind, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(1.0, size=(30, 6)) + np.eye(30, 6)
+    model = kind(3, random_state=0).fit(X)
+    np.testing.assert_allclose(model.transform(in_parts(X, rng)), model.transform(X), atol=1e-9)
+
+
+@every_variant
+def test_the_nearest_by_transform_is_the_predicted_one(variant, seed):
+    rng = np.random.default_rng(seed)
+    X = np.vstack([0.3 * rng.normal(size=(60, 2)), 4 * rng.normal(size=(60, 2)) + 3])
+    model = MPCKMeans(2, random_state=0, **variant).fit(X)
+    np.testing.assert_array_equal(model.transform(X).argmin(axis=1), model.predict(X))
+    if not variant["per_cluster"]:
+        A = model.metric_ if variant["learn"] == "full" else np.diag(model.metric_)
+        away = X[:, None] - model.cluster_centers_
+        expected = np.sqrt(np.einsum("nkj,jl,nkl->nk", away, A, away))
+        np.testing.assert_allclose(model.transform(X), expected, rtol=1e-6, atol=1e-9)
+
+
+def test_values_below_zero_are_refused_after_the_fit_too(seed):
+    X = np.random.default_rng(seed).poisson(2.0, size=(20, 4)) + 1.0
+    model = HMRFKMeans(2, metric="idivergence", random_state=0).fit(X)
+    X[3, 1] = -1.0
+    for ask in (model.predict, model.transform, model.score):
+        with pytest.raises(ValueError, match="row 3 of X has the value -1"):
+            ask(X)
+
+
+@pytest.mark.parametrize("sizes", [(300, 1), (150, 150), (260, 260)])
+def test_what_follows_is_written_down_once(sizes, seed):
+    """A large component, others that keep away: no more pairs than follow, and none pays to break."""
+    first, second = sizes
+    n = first + 20 * second
+    chains = [np.arange(first)] + [first + h * second + np.arange(second) for h in range(20)]
+    must = np.concatenate([np.column_stack([chain[:-1], chain[1:]]) for chain in chains])
+    cannot = np.array([[0, chain[0]] for chain in chains[1:]])
+    known = Constraints(must, cannot, n_items=n, weight=0.25)
+    pairs = stated_pairs(known)
+    found = written_closure(pairs.structure(known), pairs, np.random.RandomState(seed))
+    exist = sum(len(chain) * (len(chain) - 1) // 2 for chain in chains) + first * 20 * second
+    assert len(found.ij) <= exist + len(pairs.ij)
+    net = sparse.coo_matrix((found.strength, np.sort(found.ij, axis=1).T), (n, n)).tocsr()
+    assert net.data.min() > 0
+    total = net.sum()
+    stated = len(pairs.ij)
+    assert total == pytest.approx(exist - 0.75 * stated, rel=0.02)
+
+
+def test_what_follows_has_a_limit(monkeypatch):
+    monkeypatch.setattr(_closure_prices, "_MOST_WRITTEN", 100)
+    X = np.random.default_rng(0).poisson(2.0, size=(60, 4)) + 1.0
+    chain = np.column_stack([np.arange(39), np.arange(1, 40)])
+    with pytest.raises(ValueError, match="pass closure=False"):
+        HMRFKMeans(2, metric="idivergence").fit(X, constraints=Constraints(chain, n_items=60))
+
+
+def test_wide_rows_need_no_table_of_features():
+    """Weights of the features alone: nothing of features x features is made, for one metric or many."""
+    X = sparse.random(50, 100_000, density=1e-4, random_state=0, format="csr")
+    X = X + sparse.csr_matrix((np.ones(50), (np.arange(50), np.arange(50))), X.shape)
+    for model in (MPCKMeans(3, random_state=0), MPCKMeans(3, per_cluster=True, random_state=0)):
+        tracemalloc.start()
+        model.fit(X).predict(X)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 300e6

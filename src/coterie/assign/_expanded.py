@@ -34,8 +34,7 @@ class ExpandedPoints(DensePoints):
     def __init__(self, points: DensePoints, about: Floats, full: bool) -> None:
         self.X, self.about, self.full = points.X, about, full
         self.n, width = self.X.shape
-        self.cells = np.triu_indices(width)
-        self.d = width + (len(self.cells[0]) if full else width)
+        self.d = width + (width * (width + 1) // 2 if full else width)
 
     def _expand(self, rows: Any) -> Floats:
         away = rows - self.about

@@ -60,8 +60,8 @@ class IDivergence(LinearDistortion):
 
     # ---- the data -------------------------------------------------------------------------------------
 
-    def check_range(self) -> None:
-        """Raise for what has no divergence: numbers below zero, rows of zeros."""
+    def check_values(self) -> None:
+        """Raise for numbers below zero: they have no divergence."""
         X = self.points.X
         if (X.data if sparse.issparse(X) else X).min(initial=0.0) < 0:
             rows = X.min(axis=1).toarray().ravel() if sparse.issparse(X) else X.min(axis=1)
@@ -70,6 +70,11 @@ class IDivergence(LinearDistortion):
                 f'metric="idivergence" takes counts or shares, but row {row} of X has the value '
                 f'{rows[row]:g}; shift the data, or use metric="cosine".'
             )
+
+    def check_range(self) -> None:
+        """Raise for what has no divergence: numbers below zero, rows of zeros."""
+        self.check_values()
+        X = self.points.X
         empty = np.flatnonzero(np.asarray(X.sum(axis=1)).ravel() == 0)
         if len(empty):
             more = f" and {len(empty) - 1:,} more" if len(empty) > 1 else ""

@@ -24,6 +24,8 @@ from coterie.assign._gaps import pair_blocks, squared_gaps
 from coterie.assign._points import Floats, Index, Labels
 from coterie.assign._threads import chunk_rows, over_chunks
 
+# Chunks of which rows are copied are so much smaller.
+_COPIED = 16
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -75,6 +77,10 @@ class Mahalanobis(SquaredEuclidean):
                 f"a feature of X reaches over {reach.min():.1e} only: its weight would leave the range of "
                 "float64; multiply it by a constant (clusters do not depend on the unit), or drop it."
             )
+
+    def check_values(self) -> None:
+        """Any number will do."""
+        return
 
     def begin(self, k: int) -> None:
         """Go back to where every start begins."""
@@ -164,7 +170,8 @@ class Mahalanobis(SquaredEuclidean):
         def job(start: int, stop: int) -> None:
             gaps[start:stop] = self._to_own(start, stop, labels[start:stop], centres)
 
-        over_chunks(job, len(gaps), chunk_rows(len(gaps), self.plain.points.d ** (1 + self.full), 0))
+        width = _COPIED * self.plain.points.d ** (1 + self.full)
+        over_chunks(job, len(gaps), chunk_rows(len(gaps), width, 0))
         return gaps * self.mass if len(self.mass) else gaps
 
     def _to_own(self, start: int, stop: int, labels: Labels, centres: Floats) -> Floats:
@@ -176,7 +183,20 @@ class Mahalanobis(SquaredEuclidean):
 
     def distances_to(self, centres: Floats) -> Floats:
         """Distance of each row to each centre under the metric, not squared."""
-        return euclidean_distances(self.embedded(self.plain.points.X), self.embedded(centres))
+        points = self.plain.points
+        spots = self._spots(centres)
+        found = over_chunks(
+            lambda start, stop: self._distances(points.X[start:stop], spots),
+            points.n,
+            chunk_rows(points.n, _COPIED * points.d ** (1 + self.full), 0),
+        )
+        return np.vstack(found)
+
+    def _spots(self, centres: Floats) -> Any:
+        return self.embedded(centres)
+
+    def _distances(self, X: Any, spots: Any) -> Floats:
+        return euclidean_distances(self.embedded(X), spots)
 
 
 class MahalanobisByCluster(Mahalanobis):
@@ -194,8 +214,7 @@ class MahalanobisByCluster(Mahalanobis):
         self._plain = SquaredEuclidean(X, sample_weight)
         self._plain.points = self.points
         self.points, self.about = expanded(self.points, self.typical, full)
-        d = self._plain.points.d
-        self.cells = np.triu_indices(d)
+        self.cells: Any = np.triu_indices(self._plain.points.d) if full else None
 
     @property
     def plain(self) -> SquaredEuclidean:
@@ -314,14 +333,17 @@ class MahalanobisByCluster(Mahalanobis):
         # a new cluster takes over the metric of the old one: whichever that is, it is no dearer than this
         return max(_around_mean(self.embedded_by(h, X), mass) for h in range(len(self.metric)))
 
-    def distances_to(self, centres: Floats) -> Floats:
-        X = self.plain.points.X
-        return np.hstack(
-            [
-                euclidean_distances(self.embedded_by(h, X), self.embedded_by(h, centres[[h]]))
-                for h in range(len(centres))
-            ]
-        )
+    def _spots(self, centres: Floats) -> Any:
+        return [self.embedded_by(h, centres[[h]]) for h in range(len(centres))]
+
+    def _distances(self, X: Any, spots: Any) -> Floats:
+        """Distances of rows to the centres; squared, they count what a metric costs beside the others."""
+        beside = self.log_det.max() - self.log_det
+        gaps = [
+            euclidean_distances(self.embedded_by(h, X), spot, squared=True) + beside[h]
+            for h, spot in enumerate(spots)
+        ]
+        return np.sqrt(np.hstack(gaps))
 
 
 def _gaps(X: Any, labels: Labels, centres: Floats, metric: Any) -> Floats:

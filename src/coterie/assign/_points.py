@@ -447,10 +447,15 @@ def as_points(X: Any) -> Points:
     """Wrap an array or a CSR matrix that was checked already."""
     if not sparse.issparse(X):
         return DensePoints(X)
-    if not X.has_canonical_format:  # an entry may be stored in parts, and their squares do not add up
+    return SparsePoints(canonical(X))
+
+
+def canonical(X: Any) -> Any:
+    """X with each entry stored once: of one that is stored in parts the squares would not add up."""
+    if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    return SparsePoints(X)
+    return X
 
 
 def _added_up(parts: list[Change], k: int, d: int) -> Change:

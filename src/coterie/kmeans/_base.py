@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coterie.assign._distortion import DISTORTIONS, Distortion
 from coterie.assign._free import nearest
-from coterie.assign._points import Floats, Labels
+from coterie.assign._points import Floats, Labels, canonical
 from coterie.assign._threads import one_blas_thread
 from coterie.base import (
     ConstrainedClusterMixin,
@@ -222,9 +222,10 @@ class PrototypeClusterer(
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self, "cluster_centers_")
-        return validate_data(
+        X = validate_data(
             self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
         )
+        return canonical(X)
 
     def predict(self, X: Any) -> Any:
         """Nearest centre of each row; constraints speak of the training items only.

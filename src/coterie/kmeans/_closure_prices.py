@@ -28,8 +28,10 @@ from coterie.kmeans._starts import RandomState
 
 # Numbers that the sums by component and cluster may take: half a gigabyte.
 MOST_SUMS = 1 << 26
-# Inferred pairs of an item that are written down where sums do not serve.
+# Inferred pairs of an item, with its own component and with each that keeps away, that are written down
+# where sums do not serve; and of all items together.
 _MOST_PARTNERS = 200
+_MOST_WRITTEN = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -156,10 +158,10 @@ class ClosedPairs(PricedPairs):
         whole = count.sum(axis=1) * square.sum(axis=1) - (summed.sum(axis=1) ** 2).sum(axis=1)
         together = count * square - (summed**2).sum(axis=2)
         must += self.inferred * float(whole.sum() - together.sum())
-        a, b = sparse.triu(self.closed.away, 1).nonzero()
-        dots = np.einsum("ehj,ehj->", summed[a], summed[b])
-        gaps = float((count[a] * square[b] + count[b] * square[a]).sum()) - 2.0 * float(dots)
-        cannot += self.inferred * (self.most * float((count[a] * count[b]).sum()) - gaps)
+        away = self.closed.away
+        met = np.einsum("ch,ch->", summed.reshape(len(summed), -1), away @ summed.reshape(len(summed), -1))
+        gaps = float((count * (away @ square)).sum()) - float(met)
+        cannot += self.inferred * (0.5 * self.most * float((count * (away @ count)).sum()) - gaps)
         return must, cannot
 
     def broken(self, labels: Labels) -> ClosedBroken:
@@ -216,10 +218,10 @@ class ClosedBroken(BrokenPairs):
         second = solver.sums(self.labels, rows.multiply(rows) if sparse.issparse(rows) else rows**2)[1]
         whole = count.sum(axis=1) @ second.sum(axis=1) - (first.sum(axis=1) ** 2).sum(axis=0)
         together = np.einsum("ch,chj->j", count, second) - (first**2).sum(axis=(0, 1))
-        a, b = sparse.triu(solver.closed.away, 1).nonzero()
-        gaps = np.einsum("ch,chj->j", count[a], second[b]) + np.einsum("ch,chj->j", count[b], second[a])
-        gaps -= 2.0 * np.einsum("chj,chj->j", first[a], first[b])
-        paid = self.strength * float((count[a] * count[b]).sum())
+        away = solver.closed.away
+        met = (away @ first.reshape(len(first), -1)).reshape(first.shape)
+        gaps = np.einsum("ch,chj->j", away @ count, second) - np.einsum("chj,chj->j", first, met)
+        paid = 0.5 * self.strength * float((count * (away @ count)).sum())
         stated[solver.columns] += self.strength * (whole - together - gaps)
         return stated, boxes + paid
 
@@ -256,6 +258,8 @@ def written_closure(structure: Constraints, pairs: StatedPairs, rng: RandomState
     start = np.concatenate([[0], np.cumsum(counts)])
     left, right = [items[:0]], [items[:0]]
     apart, strength = [np.empty(0, dtype=bool)], [np.empty(0)]
+    drawn: list[tuple[int, int]] = []
+    written = 0
 
     def add(a: Index, b: Index, cannot: bool, value: float) -> None:
         left.append(a)
@@ -270,17 +274,30 @@ def written_closure(structure: Constraints, pairs: StatedPairs, rng: RandomState
             if b < c:
                 continue
             theirs = order[start[b] : start[b + 1]]
-            if len(theirs) <= _MOST_PARTNERS and len(mine) <= _MOST_PARTNERS:
+            n_all = len(mine) * (len(mine) - 1) // 2 if b == c else len(mine) * len(theirs)
+            n_drawn = _MOST_PARTNERS * max(len(mine), len(theirs)) // 2
+            written += min(n_all, n_drawn)
+            if written > _MOST_WRITTEN:
+                raise ValueError(
+                    f"more than {_MOST_WRITTEN:,} pairs follow from the stated ones, and here each is "
+                    "written down; pass closure=False."
+                )
+            if n_all <= n_drawn:
                 a, z = np.triu_indices(len(mine), 1) if b == c else np.indices((len(mine), len(theirs)))
                 add(mine[a.ravel()], theirs[z.ravel()], b != c, 1.0)
                 continue
-            n_all = len(mine) * (len(mine) - 1) // 2 if b == c else len(mine) * len(theirs)
-            n_drawn = _MOST_PARTNERS * max(len(mine), len(theirs)) // 2
+            drawn.append((c, b))
             a, z = rng.randint(len(mine), size=n_drawn), rng.randint(len(theirs), size=n_drawn)
             kept = (a != z) | (b != c)
             add(mine[a[kept]], theirs[z[kept]], b != c, n_all / max(int(kept.sum()), 1))
     ij = np.column_stack([items[np.concatenate(left)], items[np.concatenate(right)]])
-    rest = pairs.strength - found.follows(*np.searchsorted(items, pairs.ij).T)
+    i, j = np.searchsorted(items, pairs.ij).T
+    rest = pairs.strength - found.follows(i, j)
+    if drawn:  # a stated pair that was not drawn must not count for less than nothing
+        some = sparse.csr_matrix((np.ones(len(drawn)), np.array(drawn).T), (found.n, found.n))
+        part = np.maximum(found.part[np.column_stack([i, j])], 0)
+        by_draw = np.asarray((some + some.T)[part[:, 0], part[:, 1]]).ravel() > 0
+        rest = np.where(by_draw & found.follows(i, j), np.maximum(rest, 0.0), rest)
     left_over = rest != 0
     return StatedPairs(
         np.concatenate([ij, pairs.ij[left_over]]),

@@ -126,6 +126,7 @@ class CVQEKMeans(PrototypeClusterer):
 
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     monotone: ClassVar[bool] = False
+    _fixed_price: ClassVar[bool] = False
     _share = None
     parameter_rules: ClassVar[Any] = {
         **{name: rule for name, rule in SHARED_RULES.items() if name != "metric"},

@@ -105,10 +105,11 @@ class HMRFKMeans(LearningClusterer):
     -----
     The objective never rises with squared distances, with the cosine while `backtrack` is on, and with
     I-divergence under rule="gamma" and farthest="pairwise". Inferred pairs are never written down for squared
-    distances and cosine: they follow from sums over must-link components. For I-divergence they are, up to
-    200 for an item, at random and stronger in turn. Sparse X stays sparse; centres are dense. Time an
-    iteration O(z k) for z non-zeros of X, plus O(k) for each non-zero of a constrained row a sweep. With raw
-    squared distances the unit of the features does not matter; with I-divergence it does.
+    distances and cosine: they follow from sums over must-link components. For I-divergence they are: of large
+    components some 200 for an item with each other component, at random and stronger in turn. Sparse X stays
+    sparse; centres are dense. Time an iteration O(z k) for z non-zeros of X, plus O(k) for each non-zero of a
+    constrained row a sweep. With squared distances the unit of the features does not matter; with
+    I-divergence it does.
 
     References
     ----------

@@ -153,6 +153,7 @@ class KernelPCKMeans(
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     works_on_pairs = True
     _fixed_price: ClassVar[bool] = False
+    _counts_squares: ClassVar[bool] = True
     parameter_rules: ClassVar[Any] = {
         **{name: rule for name, rule in SHARED_RULES.items() if name not in ("tol", "metric", "warm_start")},
         "weight": real(0.0) | one_of("auto"),

@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 from sklearn.utils.extmath import safe_sparse_dot
 
 from coterie.assign._distortion import Cosine, SquaredEuclidean
-from coterie.assign._points import Floats, Index
+from coterie.assign._points import Floats, Index, canonical
 from coterie.kmeans._distances import compare
 
 FEATURE_KERNELS = ("linear", "cosine")
@@ -79,6 +79,11 @@ class KernelMaker:
 
     def prepared(self, X: Any) -> Any:
         """Rows as they enter inner products and distances."""
+        X = canonical(X)
+        if self.name == "laplacian" and sparse.issparse(X) and X.indices.dtype != np.int32:
+            # what scikit-learn asks for
+            ends = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+            X = sparse.csr_matrix((X.data, *ends), X.shape)
         if self.middle is not None:
             return X - self.middle
         if self.name != "cosine":

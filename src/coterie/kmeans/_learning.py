@@ -53,6 +53,7 @@ class LearningClusterer(PrototypeClusterer):
         distortion = self._make(X, weight)
         if "_fitting" not in self.__dict__:
             distortion.use(self.metric_)
+            distortion.check_values()
         return distortion
 
     def _known_at_start(self, known: Constraints) -> Constraints:
@@ -101,7 +102,10 @@ class LearningClusterer(PrototypeClusterer):
     # ---- after it -------------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
-        """Distance of each row to each centre, under the learned metric.
+        """Distance of each row to each centre, under the learned metric; the least is that of `predict`.
+
+        With squared distances it is not squared. With a metric for each cluster its square also counts by how
+        much the log-determinant is below the largest one, as the objective does.
 
         Parameters
         ----------

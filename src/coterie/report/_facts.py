@@ -71,6 +71,8 @@ class Facts:
     lines: Lines
     cards: tuple[Card, ...]
     weighed: tuple[tuple[str, float], ...]
+    learned: bool
+    prices: bool
     n_features: int
     sizes: Sizes
     trace: Trace | None
@@ -171,6 +173,8 @@ def gather(
         cards=make_cards(labels, counts, cards_of, traits, near, outcomes, sizes),
         weighed=() if precomputed else weighed_features(model, rows, columns),
         n_features=rows.d,
+        learned=bool(getattr(model, "objective_parts_", {}).get("metric")),
+        prices=outcomes.price.statement is not None or not getattr(model, "_fixed_price", True),
         sizes=sizes,
         trace=_trace(model),
         statements=list_statements(outcomes),

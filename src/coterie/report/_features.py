@@ -118,7 +118,7 @@ def find_traits(
 
 
 def weighed_features(model: Any, rows: Rows, columns: Sequence[Column]) -> tuple[tuple[str, float], ...]:
-    """Features that a learned metric counts most, and their part in the squared distances between items.
+    """Features that a learned metric counts most: their share of weight times variance.
 
     Empty where there is no weight for each feature.
     """

@@ -58,7 +58,8 @@ def lacks_weight(model: Any, sample_weight: Any) -> bool:
 
 def price_of(model: Any) -> Price:
     """Read the prices off a fitted model."""
-    share, squared = 1.0, getattr(model, "metric", None) == "sqeuclidean"
+    share = 1.0
+    squared = getattr(model, "metric", None) == "sqeuclidean" or getattr(model, "_counts_squares", False)
     if hasattr(model, "_share_of"):
         share = float(model._share_of(model._distortion))
         squared = model._distortion.name in ("sqeuclidean", "mahalanobis")
@@ -196,6 +197,8 @@ class Outcomes:
         if self.obeys == "none":
             return f"statements only guide the start; {move} would cost {number(cost)}"
         if self.price.statement is None:
+            if not cost > 0:
+                return f"{move} would bring it nearer, but other statements speak against it"
             return f"{move} would cost {number(cost)}"
         weighs = self.price.statement * float(judged.strength[row])
         if cost > weighs:

@@ -167,7 +167,7 @@ def _weighed(facts: Facts) -> Markup | None:
         listed += ["; " if listed else None, name_of(name), f" {percent(share)}"]
     return tag(
         "p",
-        "The metric was learned. What counts most in the squared distances between items: ",
+        "The metric was learned. What counts most (weight times variance): ",
         listed,
         f". An even share would be {percent(1.0 / facts.n_features)}.",
     )
@@ -266,7 +266,9 @@ def _trace_section(facts: Facts) -> Markup | None:
 def _minimised(facts: Facts) -> str:
     """What the objective counts, in words."""
     counted = "distances to the centres"
-    if facts.n_stated and facts.statements.price is not None:
+    if facts.learned:
+        counted += " under the learned metric, less its log-determinant"
+    if facts.n_stated and facts.prices:
         counted += ", and what broken statements cost"
     return f"{counted}."
 
