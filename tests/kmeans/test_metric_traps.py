@@ -151,8 +151,11 @@ def test_what_follows_has_a_limit(monkeypatch):
     monkeypatch.setattr(_closure_prices, "_MOST_WRITTEN", 100)
     X = np.random.default_rng(0).poisson(2.0, size=(60, 4)) + 1.0
     chain = np.column_stack([np.arange(39), np.arange(1, 40)])
+    known = Constraints(chain, n_items=60)
     with pytest.raises(ValueError, match="pass closure=False"):
-        HMRFKMeans(2, metric="idivergence").fit(X, constraints=Constraints(chain, n_items=60))
+        HMRFKMeans(2, metric="idivergence", closure=True).fit(X, constraints=known)
+    with pytest.warns(UserWarning, match="what follows from the pairs is left out"):
+        HMRFKMeans(2, metric="idivergence").fit(X, constraints=known)
 
 
 def test_wide_rows_need_no_table_of_features():

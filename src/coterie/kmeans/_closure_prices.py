@@ -34,6 +34,10 @@ _MOST_PARTNERS = 200
 _MOST_WRITTEN = 20_000_000
 
 
+class TooManyPairsError(ValueError):
+    """So many pairs follow that they cannot be written down."""
+
+
 @dataclass(frozen=True)
 class Components:
     """Must-link components from which pairs follow that nobody stated, and which keep away from which.
@@ -250,24 +254,25 @@ def _squares(rows: Any) -> Floats:
 
 
 def written_closure(structure: Constraints, pairs: StatedPairs, rng: RandomState) -> StatedPairs:
-    """The stated pairs and those that follow; of large components a random part, stronger in turn."""
+    """The stated pairs and those that follow; of large components a random part, stronger in turn.
+
+    Where pairs are drawn a stated pair keeps its own strength, and the draw stands for the others.
+    """
     items = structure.constrained_items
     found = Components.of(structure)
-    order = np.argsort(found.part, kind="stable")
-    counts = np.bincount(found.part[found.part >= 0], minlength=found.n)
-    start = np.concatenate([[0], np.cumsum(counts)])
-    left, right = [items[:0]], [items[:0]]
-    apart, strength = [np.empty(0, dtype=bool)], [np.empty(0)]
-    drawn: list[tuple[int, int]] = []
+    inside = np.flatnonzero(found.part >= 0)
+    order = inside[np.argsort(found.part[inside], kind="stable")]
+    start = np.concatenate([[0], np.cumsum(np.bincount(found.part[inside], minlength=found.n))])
+    i, j = np.searchsorted(items, pairs.ij).T
+    follows = found.follows(i, j)
+    between = np.sort(np.column_stack([found.part[i], found.part[j]]), axis=1)
+    block = between[:, 0] * found.n + between[:, 1]
+    n_stated = dict(
+        zip(*(part.tolist() for part in np.unique(block[follows], return_counts=True)), strict=True)
+    )
+    parts: list[tuple[Any, Any, bool, float]] = []
+    drawn: list[int] = []
     written = 0
-
-    def add(a: Index, b: Index, cannot: bool, value: float) -> None:
-        left.append(a)
-        right.append(b)
-        apart.append(np.full(len(a), cannot))
-        strength.append(np.full(len(a), value))
-
-    order = order[int((found.part < 0).sum()) :]
     for c in range(found.n):
         mine = order[start[c] : start[c + 1]]
         for b in (c, *found.away.indices[found.away.indptr[c] : found.away.indptr[c + 1]].tolist()):
@@ -278,29 +283,24 @@ def written_closure(structure: Constraints, pairs: StatedPairs, rng: RandomState
             n_drawn = _MOST_PARTNERS * max(len(mine), len(theirs)) // 2
             written += min(n_all, n_drawn)
             if written > _MOST_WRITTEN:
-                raise ValueError(
+                raise TooManyPairsError(
                     f"more than {_MOST_WRITTEN:,} pairs follow from the stated ones, and here each is "
                     "written down; pass closure=False."
                 )
             if n_all <= n_drawn:
                 a, z = np.triu_indices(len(mine), 1) if b == c else np.indices((len(mine), len(theirs)))
-                add(mine[a.ravel()], theirs[z.ravel()], b != c, 1.0)
+                parts.append((mine[a.ravel()], theirs[z.ravel()], b != c, 1.0))
                 continue
-            drawn.append((c, b))
+            drawn.append(c * found.n + b)
             a, z = rng.randint(len(mine), size=n_drawn), rng.randint(len(theirs), size=n_drawn)
             kept = (a != z) | (b != c)
-            add(mine[a[kept]], theirs[z[kept]], b != c, n_all / max(int(kept.sum()), 1))
-    ij = np.column_stack([items[np.concatenate(left)], items[np.concatenate(right)]])
-    i, j = np.searchsorted(items, pairs.ij).T
-    rest = pairs.strength - found.follows(i, j)
-    if drawn:  # a stated pair that was not drawn must not count for less than nothing
-        some = sparse.csr_matrix((np.ones(len(drawn)), np.array(drawn).T), (found.n, found.n))
-        part = np.maximum(found.part[np.column_stack([i, j])], 0)
-        by_draw = np.asarray((some + some.T)[part[:, 0], part[:, 1]]).ravel() > 0
-        rest = np.where(by_draw & found.follows(i, j), np.maximum(rest, 0.0), rest)
+            others = n_all - n_stated.get(drawn[-1], 0)
+            parts.append((mine[a[kept]], theirs[z[kept]], b != c, others / max(int(kept.sum()), 1)))
+    rest = np.where(follows & ~np.isin(block, drawn), pairs.strength - 1.0, pairs.strength)
     left_over = rest != 0
+    ends = [np.column_stack([items[a], items[z]]) for a, z, _, _ in parts]
     return StatedPairs(
-        np.concatenate([ij, pairs.ij[left_over]]),
-        np.concatenate([*apart, pairs.cannot[left_over]]),
-        np.concatenate([*strength, rest[left_over]]),
+        np.concatenate([*ends, pairs.ij[left_over]]),
+        np.concatenate([*(np.full(len(a), cannot) for a, _, cannot, _ in parts), pairs.cannot[left_over]]),
+        np.concatenate([*(np.full(len(a), value) for a, _, _, value in parts), rest[left_over]]),
     )

@@ -14,7 +14,13 @@ from coterie.assign._weighted_cosine import WeightedCosine
 from coterie.base import one_of, real, warn_user
 from coterie.constraints import Constraints
 from coterie.exceptions import InfeasibleConstraintsError, ViolatedConstraintsWarning
-from coterie.kmeans._closure_prices import MOST_SUMS, ClosedPairs, Components, written_closure
+from coterie.kmeans._closure_prices import (
+    MOST_SUMS,
+    ClosedPairs,
+    Components,
+    TooManyPairsError,
+    written_closure,
+)
 from coterie.kmeans._learning import LEARNING_RULES, LearningClusterer
 from coterie.kmeans._pair_prices import PricedPairs
 from coterie.kmeans._starts import RandomState
@@ -49,9 +55,9 @@ class HMRFKMeans(LearningClusterer):
         Where soft pairs act: on the start, on labels and metric, on both, or nowhere. With `learn="none"` the
         paper's ablations are "none" (k-means), "init" (I) and "both" (I-C); with "diagonal", "both" is I-C-D.
     closure : bool or "auto", default "auto"
-        Whether pairs that follow from the stated ones count, with strength 1. "auto" leaves them out if the
-        pairs contradict each other; True raises then. Hard groups keep their own items apart, and nothing
-        further follows from that.
+        Whether pairs that follow from the stated ones count, with strength 1. "auto" leaves them out, with a
+        warning, if the pairs contradict each other or too many follow; True raises then. Hard groups keep
+        their own items apart, and nothing further follows from that.
     rule : {"auto", "descent", "ascent", "gamma"}
         How the weights are learned; squared distances have a closed form, and no rule. "descent" follows the
         slope of the objective, and is the rule of the cosine. For I-divergence it drives all weights towards
@@ -236,7 +242,13 @@ class HMRFKMeans(LearningClusterer):
             return PricedPairs(*given)
         rows = distortion.pair_rows(structure.constrained_items)
         if self.metric == "idivergence" or closed.n_sums(rows, self.n_clusters) > MOST_SUMS:
-            return PricedPairs(known, written_closure(structure, pairs, rng), *given[2:])
+            try:
+                return PricedPairs(known, written_closure(structure, pairs, rng), *given[2:])
+            except TooManyPairsError as error:
+                if self.closure is True:
+                    raise
+                warn_user(f"what follows from the pairs is left out: {error}", UserWarning)
+                return PricedPairs(*given)
         return ClosedPairs(*given, closed)
 
     def _close(self, structure: Constraints) -> bool:
