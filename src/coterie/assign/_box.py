@@ -41,7 +41,7 @@ class DiagonalBox:
     """
 
     def __init__(self, points: Points, moments: tuple[Floats, Floats], total: float) -> None:
-        self.scatter, self.total = moments[1], total
+        self.scatter = moments[1]
         X = points.X
         if sparse.issparse(X):
             low, high = (np.asarray(end.toarray()).ravel() for end in (X.min(axis=0), X.max(axis=0)))
@@ -71,7 +71,7 @@ class FullBox:
 
     def __init__(self, points: Points, moments: tuple[Floats, Floats], total: float, mass: Floats) -> None:
         plain = DiagonalBox(points, moments, total)
-        self.total, self.unit, self.reach = total, plain.unit, plain.reach
+        self.reach = plain.reach
         X, middle = points.X, moments[0]
         scale = np.where(plain.reach > 0, plain.reach, 1.0 / np.sqrt(plain.unit))
         rows = chunk_rows(points.n, points.d**2, points.d**2)

@@ -51,17 +51,18 @@ class BrokenPairs:
         boxes = -np.bincount(self.labels[self.i][self.apart], self.pull[self.apart], self.k)
         total = np.zeros((self.k, *shape))
         # by cluster, either end of a must-link has half of it; both ends of a cannot-link are in one cluster
-        for ends in (self.i, self.j):
+        both = (self.i, self.j) if by_cluster else (self.i,)
+        for ends in both:
             for part in pair_blocks(self.rows, len(self.i)):
                 away = self.rows[self.i[part]] - self.rows[self.j[part]]
-                label, half = self.labels[ends[part]], 0.5 * self.pull[part]
+                label, share = self.labels[ends[part]], self.pull[part] / len(both)
                 if full:
                     for h in np.unique(label).tolist():
                         mine = label == h
-                        total[h] += (away[mine] * half[mine, None]).T @ away[mine]
+                        total[h] += (away[mine] * share[mine, None]).T @ away[mine]
                 else:
                     where = label, np.arange(len(label))
-                    gather = sparse.csr_matrix((half, where), (self.k, len(label)))
+                    gather = sparse.csr_matrix((share, where), (self.k, len(label)))
                     if sparse.issparse(away):
                         total += (gather @ away.multiply(away)).toarray()
                     else:

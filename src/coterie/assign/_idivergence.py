@@ -19,6 +19,7 @@ from scipy import sparse
 from scipy.special import xlogy
 
 from coterie.assign._gaps import pair_blocks
+from coterie.assign._learned import Learned
 from coterie.assign._linear import LinearDistortion
 from coterie.assign._points import Floats, Index, Labels
 from coterie.assign._threads import chunk_rows, over_chunks
@@ -31,13 +32,10 @@ _MOST_WEIGHT = 1e3
 _DECAY = 0.9
 
 
-class IDivergence(LinearDistortion):
+class IDivergence(Learned, LinearDistortion):
     """I-divergence under weights of the features; attributes as in `LinearDistortion`."""
 
     name: ClassVar[str] = "idivergence"
-    by_cluster: ClassVar[bool] = False
-    closed: ClassVar[bool] = False
-    rescales: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -174,10 +172,6 @@ class IDivergence(LinearDistortion):
 
     # ---- pairs and the step ---------------------------------------------------------------------------
 
-    def pair_rows(self, items: Index) -> Any:
-        """Some rows as `gaps` takes them."""
-        return self.points.X[items].astype(np.float64)
-
     def gaps(self, rows: Any, i: Index, j: Index) -> Floats:
         """How far pairs of rows are apart: the divergence of both to their mean."""
         found = np.empty(len(i))
@@ -232,7 +226,7 @@ class IDivergence(LinearDistortion):
         found = np.maximum(before + step * slope, LEAST_WEIGHT)
         return lambda share: np.maximum(found / found.mean(), LEAST_WEIGHT)
 
-    def after_step(self, share: float) -> None:
+    def after_step(self) -> None:
         """Take shorter and shorter steps."""
         self.step *= _DECAY
 

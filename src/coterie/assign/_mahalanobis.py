@@ -11,16 +11,18 @@ metric or, for each cluster, 2 n k d (diagonal) and n k d^2 / 2 (full).
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
 from coterie.assign._box import LEAST, DiagonalBox, FullBox
+from coterie.assign._broken import BrokenPairs
 from coterie.assign._distortion import SquaredEuclidean
 from coterie.assign._expanded import expanded
 from coterie.assign._gaps import pair_blocks, squared_gaps
+from coterie.assign._learned import Learned
 from coterie.assign._points import Floats, Index, Labels
 from coterie.assign._threads import chunk_rows, over_chunks
 
@@ -29,18 +31,7 @@ _COPIED = 16
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-class Pull(Protocol):
-    """What broken pairs say about a metric; see `coterie.kmeans._pair_prices`."""
-
-    def scatter(self, full: bool, by_cluster: bool) -> tuple[Any, Any]:
-        """Sums of squared gaps (outer products) of broken pairs, and how often the box is paid.
-
-        Must-links count positive, cannot-links negative. By cluster: a first axis of length k, and half of a
-        must-link for either end.
-        """
-
-
-class Mahalanobis(SquaredEuclidean):
+class Mahalanobis(Learned, SquaredEuclidean):
     """`|x - c|^2_A - log det A` with one metric A, a vector (diagonal) or a matrix.
 
     Attributes as in `SquaredEuclidean`; `metric` is A, `regularized` the number of directions at the floor.
@@ -48,10 +39,8 @@ class Mahalanobis(SquaredEuclidean):
 
     name: ClassVar[str] = "mahalanobis"
     share: ClassVar[float] = 1.0
-    by_cluster: ClassVar[bool] = False
     # the best metric is known in closed form, and the sums by cluster do not hang on it
     closed: ClassVar[bool] = True
-    rescales: ClassVar[bool] = False
 
     def __init__(
         self, X: Any, sample_weight: Floats | None = None, *, full: bool = False, shrinkage: float = 0.0
@@ -59,7 +48,6 @@ class Mahalanobis(SquaredEuclidean):
         super().__init__(X, sample_weight)
         # pseudo-items: a share of all items, so that neither the unit nor the split of weights matters
         self.full, self.shrinkage = full, shrinkage * self.total
-        self.regularized = 0
 
     @cached_property
     def box(self) -> Any:
@@ -77,10 +65,6 @@ class Mahalanobis(SquaredEuclidean):
                 f"a feature of X reaches over {reach.min():.1e} only: its weight would leave the range of "
                 "float64; multiply it by a constant (clusters do not depend on the unit), or drop it."
             )
-
-    def check_values(self) -> None:
-        """Any number will do."""
-        return
 
     def begin(self, k: int) -> None:
         """Go back to where every start begins."""
@@ -131,11 +115,11 @@ class Mahalanobis(SquaredEuclidean):
         around = (masses[:, None] * away - 2.0 * shifted) * away
         return np.maximum(self.box.scatter + around.sum(axis=0), 0.0)
 
-    def learn(self, sums: Floats, masses: Floats, centres: Floats, pull: Pull | None) -> float:
+    def learn(self, sums: Floats, masses: Floats, centres: Floats, broken: BrokenPairs | None) -> float:
         """Put the best metric in place; returns by how much its logarithm changed, at most."""
         bracket, mass = self._within(sums, masses, centres), float(masses.sum())
-        if pull is not None:
-            gaps, boxes = pull.scatter(self.full, False)
+        if broken is not None:
+            gaps, boxes = broken.scatter(self.full, False)
             bracket = bracket + gaps + float(boxes) * self.box.bound
         if self.shrinkage:
             bracket = bracket + self.shrinkage / self.total * self.box.scatter
@@ -282,11 +266,11 @@ class MahalanobisByCluster(Mahalanobis):
         spread = float((self.box.scatter * self.metric).sum()) / self.total
         return self.shrinkage * (spread - float(self.log_det.sum()))
 
-    def learn(self, sums: Floats, masses: Floats, centres: Floats, pull: Pull | None) -> float:
+    def learn(self, sums: Floats, masses: Floats, centres: Floats, broken: BrokenPairs | None) -> float:
         """Put the best metrics in place; a cluster without items keeps the one it had."""
         brackets = self._within_each(sums, masses, centres)
-        if pull is not None:
-            gaps, boxes = pull.scatter(self.full, True)
+        if broken is not None:
+            gaps, boxes = broken.scatter(self.full, True)
             brackets = brackets + gaps + boxes.reshape((-1,) + (1,) * self.box.bound.ndim) * self.box.bound
         if self.shrinkage:
             brackets = brackets + self.shrinkage / self.total * self.box.scatter

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from coterie.assign._distortion import Cosine, total_of
 from coterie.assign._gaps import squared_gaps
+from coterie.assign._learned import Learned
 from coterie.assign._points import Floats, Index, Labels
 from coterie.assign._threads import chunk_rows, over_chunks
 
@@ -23,11 +24,9 @@ from coterie.assign._threads import chunk_rows, over_chunks
 LEAST_WEIGHT = 1e-5
 
 
-class WeightedCosine(Cosine):
+class WeightedCosine(Learned, Cosine):
     """`1 - cos_A(x, c)`; the best centre is the sum of the unit rows, of unit length itself, both under A."""
 
-    by_cluster: ClassVar[bool] = False
-    closed: ClassVar[bool] = False
     rescales: ClassVar[bool] = True
 
     def __init__(
@@ -36,7 +35,7 @@ class WeightedCosine(Cosine):
         super().__init__(X, sample_weight)
         self._plain = Cosine(X, sample_weight)
         self._plain.points = self.points
-        self.first_step, self.backtracks = step, backtracks
+        self.step, self.backtracks = step, backtracks
         data = self.points.X
         # no two rows without a negative number are more than a right angle apart
         self.most = 1.0 if (data.min() if data.shape[0] else 0.0) >= 0 else 2.0
@@ -61,13 +60,8 @@ class WeightedCosine(Cosine):
                 f"row {empty[0]}{more} of X is all zeros: it has no direction, so no cosine; drop such rows."
             )
 
-    def check_values(self) -> None:
-        """Any number will do."""
-        return
-
     def begin(self, k: int) -> None:
         """Go back to where every start begins."""
-        self.step, self.regularized = self.first_step, 0
         self.use(np.ones(self.points.d))
 
     def use(self, metric: Any) -> None:
@@ -133,14 +127,6 @@ class WeightedCosine(Cosine):
         slopes, _ = self.linear(centres)
         return max(float(masses.sum()) + float(np.einsum("hj,hj->", sums, slopes)), 0.0)
 
-    def split(self, sums: Floats, masses: Floats, centres: Floats) -> tuple[float, float]:
-        """The distortion of all items; the metric itself costs nothing."""
-        return self.value(sums, masses, centres), 0.0
-
-    def held_back(self) -> float:
-        """The metric itself costs nothing."""
-        return 0.0
-
     def to_own(self, labels: Labels, centres: Floats) -> Floats:
         cosines = -self.points.dot_own(labels, self.linear(centres)[0]) * self.scale
         return (1.0 - cosines) * (self.mass if len(self.mass) else 1.0)
@@ -150,10 +136,6 @@ class WeightedCosine(Cosine):
         return max(float(mass) - float(np.sqrt(total_of(self, items) ** 2 @ self.metric)), 0.0)
 
     # ---- pairs and the step ---------------------------------------------------------------------------
-
-    def pair_rows(self, items: Index) -> Any:
-        """Some rows as `embedded` and `gaps` take them."""
-        return self.points.X[items].astype(np.float64)
 
     def embedded(self, rows: Any) -> Any:
         """Rows in a space where squared distances are one minus the cosine; CSR stays CSR."""
@@ -195,10 +177,6 @@ class WeightedCosine(Cosine):
         slope = self.gradient(labels, totals[0], centres, pull, core)
         before, step = self.metric, self.step
         return lambda share: np.maximum(before - share * step * slope, LEAST_WEIGHT)
-
-    def after_step(self, share: float) -> None:
-        """Take note of how far the step went."""
-        self.step = self.first_step
 
     def distances_to(self, centres: Floats) -> Floats:
         """One minus the cosine of each row with each centre."""

@@ -64,7 +64,7 @@ class KernelStarts:
         return self._around([np.array([u]) for u in chosen])
 
     def given(self, labels: Labels) -> Labels:
-        """Labels that the user gave, of the items; a unit takes the label of most of its mass."""
+        """Labels that the user gave, of the items; a unit takes the label of most of them."""
         m, k = self.units.m, self.k
         votes = np.zeros((m, k))
         np.add.at(votes, (self.unit, labels), 1.0)

@@ -113,7 +113,7 @@ class MetricLoop(PrototypeLoop):
             share /= 2.0
         if not moved:
             self._use(old, centres)
-        self.distortion.after_step(share)
+        self.distortion.after_step()
         self.restless = moved
         history.append(self._objective(centres))
         still = abs(before - history[-1]) <= self.tol * abs(history[-1])
