@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -79,7 +80,7 @@ def to_prototype(x: np.ndarray, mu: np.ndarray, a: np.ndarray, metric: str, smoo
 
 
 def closure(n: int, said: Sequence[Said], silent: Sequence[Said] = ()) -> list[Said]:
-    """All pairs that are entailed: stated ones keep their strength, the others have strength 1.
+    """All pairs that are entailed: stated ones keep their strength, others have the mean of the soft ones.
 
     From cannot-links among the `silent` ones nothing follows; must-links join in any case.
     """
@@ -88,8 +89,13 @@ def closure(n: int, said: Sequence[Said], silent: Sequence[Said] = ()) -> list[S
     together, apart = pairs_oracle.closure(n, must, cannot)
     every = [*said, *silent]
     stated = {(*pairs_oracle.ordered((s.i, s.j)), s.together) for s in every}
+    soft: Counter = Counter()
+    for s in every:
+        if not s.hard and s.strength > 0:
+            soft[(*pairs_oracle.ordered((s.i, s.j)), s.together)] += s.strength
+    typical = math.fsum(soft.values()) / len(soft) if soft else 1.0
     return every + [
-        Said(i, j, kind, 1.0, False)
+        Said(i, j, kind, typical, False)
         for pairs, kind in ((together, True), (apart, False))
         for i, j in sorted(pairs)
         if (i, j, kind) not in stated

@@ -7,7 +7,7 @@ float64, since squares of float32 would lose the digits that tell two tight clus
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -29,16 +29,20 @@ _BLOCK = 1 << 16
 
 
 class ExpandedPoints(DensePoints):
-    """(z, z^2) or (z, all products of two features of z) of dense rows."""
+    """Of dense rows z alone, (z, z^2), or (z, all products of two features of z)."""
 
-    def __init__(self, points: DensePoints, about: Floats, full: bool) -> None:
-        self.X, self.about, self.full = points.X, about, full
+    def __init__(
+        self, points: DensePoints, about: Floats, more: Literal["nothing", "squares", "products"]
+    ) -> None:
+        self.X, self.about, self.more = points.X, about, more
         self.n, width = self.X.shape
-        self.d = width + (width * (width + 1) // 2 if full else width)
+        self.d = width + {"nothing": 0, "squares": width, "products": width * (width + 1) // 2}[more]
 
     def _expand(self, rows: Any) -> Floats:
         away = rows - self.about
-        if not self.full:
+        if self.more == "nothing":
+            return away
+        if self.more == "squares":
             return np.hstack([away, away * away])
         out = np.empty((len(away), self.d))
         width = away.shape[1]
@@ -100,6 +104,6 @@ class ExpandedPoints(DensePoints):
 def expanded(points: Any, typical: Floats, full: bool) -> tuple[Any, Floats]:
     """The expanded rows, and the point about which they are; a CSR matrix keeps its zeros, about 0."""
     if not sparse.issparse(points.X):
-        return ExpandedPoints(points, typical, full), typical
+        return ExpandedPoints(points, typical, "products" if full else "squares"), typical
     X = points.X.astype(np.float64)
     return SparsePoints(sparse.hstack([X, X.multiply(X)], format="csr")), np.zeros(points.d)

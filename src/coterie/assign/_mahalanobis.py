@@ -20,7 +20,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from coterie.assign._box import LEAST, DiagonalBox, FullBox
 from coterie.assign._broken import BrokenPairs
 from coterie.assign._distortion import SquaredEuclidean
-from coterie.assign._expanded import expanded
+from coterie.assign._expanded import ExpandedPoints, expanded
 from coterie.assign._gaps import pair_blocks, squared_gaps
 from coterie.assign._learned import Learned
 from coterie.assign._points import Floats, Index, Labels
@@ -48,6 +48,32 @@ class Mahalanobis(Learned, SquaredEuclidean):
         super().__init__(X, sample_weight)
         # pseudo-items: a share of all items, so that neither the unit nor the split of weights matters
         self.full, self.shrinkage = full, shrinkage * self.total
+        self._plain: SquaredEuclidean = self
+        # the rows of `points` are about this
+        self.about = np.zeros(self.points.d)
+        if full and not self.by_cluster and self.points.X.dtype == np.float32:
+            # a matrix has large entries of both signs: products of float32 far from 0 would not cancel
+            self._keep_plain(X, sample_weight)
+            self.points, self.about = ExpandedPoints(self.points, self.typical, "nothing"), self.typical
+
+    def _keep_plain(self, X: Any, sample_weight: Floats | None) -> None:
+        self._plain = SquaredEuclidean(X, sample_weight)
+        self._plain.points = self.points
+
+    @property
+    def plain(self) -> SquaredEuclidean:
+        """The distortion before anything is learned: starts are made with it."""
+        return self._plain
+
+    @cached_property
+    def moments(self) -> tuple[Floats, Floats]:
+        """The mean of the items, and the squared gaps to it by feature."""
+        return self.plain.points.moments(self.mass)
+
+    @property
+    def tolerance_unit(self) -> float:
+        """Mean variance of the features: the unit of `tol`."""
+        return self.spread / (self.total * self.plain.points.d)
 
     @cached_property
     def box(self) -> Any:
@@ -87,7 +113,14 @@ class Mahalanobis(Learned, SquaredEuclidean):
     def linear(self, centres: Floats) -> tuple[Floats, Floats]:
         away = centres - self.typical
         slopes = self.weighed(away)
-        return -2.0 * slopes, np.einsum("hj,hj->h", slopes, away) + 2.0 * (slopes @ self.typical)
+        intercepts = np.einsum("hj,hj->h", slopes, away) + 2.0 * (slopes @ (self.typical - self.about))
+        return -2.0 * slopes, intercepts
+
+    def centres(self, sums: Floats, masses: Floats, before: Floats) -> Floats:
+        held = masses > 0
+        found = before.copy()
+        found[held] = self.about + sums[held, : found.shape[1]] / masses[held, None]
+        return found
 
     def value(self, sums: Floats, masses: Floats, centres: Floats) -> float:
         """The distortion of all items with `- log det` for each, and what the pseudo-items cost."""
@@ -107,7 +140,7 @@ class Mahalanobis(Learned, SquaredEuclidean):
 
     def _within(self, sums: Floats, masses: Floats, centres: Floats) -> Any:
         """Squared gaps (outer products) of the items to their centres, summed."""
-        shifted = sums - masses[:, None] * self.middle
+        shifted = sums - masses[:, None] * (self.middle - self.about)
         away = centres - self.middle
         if self.full:
             cross = shifted.T @ away
@@ -195,34 +228,15 @@ class MahalanobisByCluster(Mahalanobis):
         self, X: Any, sample_weight: Floats | None = None, *, full: bool = False, shrinkage: float = 0.0
     ) -> None:
         super().__init__(X, sample_weight, full=full, shrinkage=shrinkage)
-        self._plain = SquaredEuclidean(X, sample_weight)
-        self._plain.points = self.points
+        self._keep_plain(X, sample_weight)
         self.points, self.about = expanded(self.points, self.typical, full)
         self.cells: Any = np.triu_indices(self._plain.points.d) if full else None
-
-    @property
-    def plain(self) -> SquaredEuclidean:
-        """The distortion before anything is learned: starts are made with it."""
-        return self._plain
-
-    @property
-    def tolerance_unit(self) -> float:
-        """Mean variance of the features: the unit of `tol`."""
-        return self.plain.tolerance_unit
-
-    @cached_property
-    def moments(self) -> tuple[Floats, Floats]:
-        """The mean of the items, and the squared gaps to it by feature."""
-        return self.plain.moments
 
     def begin(self, k: int) -> None:
         self.use(np.repeat(self.box.start[None], k, axis=0))
 
     def _log_det(self, metric: Any) -> Any:
         return np.array([super(MahalanobisByCluster, self)._log_det(one) for one in metric])
-
-    def rows(self, items: Index) -> Floats:
-        return self.points.rows(items)
 
     def linear(self, centres: Floats) -> tuple[Floats, Floats]:
         away = centres - self.about
@@ -235,12 +249,6 @@ class MahalanobisByCluster(Mahalanobis):
             first, twice = self.metric * away, self.metric
         intercepts = np.einsum("hj,hj->h", first, away) - self.log_det
         return np.hstack([-2.0 * first, twice]), intercepts
-
-    def centres(self, sums: Floats, masses: Floats, before: Floats) -> Floats:
-        held = masses > 0
-        found = before.copy()
-        found[held] = self.about + sums[held, : found.shape[1]] / masses[held, None]
-        return found
 
     def _within_each(self, sums: Floats, masses: Floats, centres: Floats) -> Any:
         """Squared gaps (outer products) of the items of each cluster to its centre, summed."""

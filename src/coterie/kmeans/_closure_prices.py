@@ -4,7 +4,7 @@ Items that must-links join are all must-linked to each other; two components wit
 keep away from each other item by item (Basu, Bilenko and Mooney 2004). Where the gap of a pair is a squared
 distance in some space, what a component pays follows from the number, the squares and the vector sum of its
 items in each cluster, so nothing is quadratic in its size; `coterie.assign._field` has the search. An
-inferred pair has the strength 1; a stated one keeps its own.
+inferred pair has the mean strength of the stated ones (1 in the paper); a stated one keeps its own.
 
 Where the gap has no such form (I-divergence), or the sums would not fit, pairs are written down, of large
 components a random part whose strengths make up for the rest.
@@ -100,10 +100,11 @@ class ClosedPairs(PricedPairs):
         closed: Components,
     ) -> None:
         super().__init__(known, pairs, weight, k, rng, distortion)
-        self.inferred, self.closed = weight, closed
+        typical = float(pairs.strength.mean())
+        self.inferred, self.closed = weight * typical, closed
         core = self.core
-        # the components have these pairs at strength 1 already
-        self.strength = weight * (pairs.strength - self.closed.follows(self.i, self.j))
+        # the components have these pairs at the typical strength already
+        self.strength = weight * (pairs.strength - typical * self.closed.follows(self.i, self.j))
         self.inside = np.flatnonzero(self.closed.part >= 0)
         # sums have only the features that these items have at all
         self.columns: Any = slice(None)
@@ -263,6 +264,7 @@ def written_closure(structure: Constraints, pairs: StatedPairs, rng: RandomState
     inside = np.flatnonzero(found.part >= 0)
     order = inside[np.argsort(found.part[inside], kind="stable")]
     start = np.concatenate([[0], np.cumsum(np.bincount(found.part[inside], minlength=found.n))])
+    typical = float(pairs.strength.mean())
     i, j = np.searchsorted(items, pairs.ij).T
     follows = found.follows(i, j)
     between = np.sort(np.column_stack([found.part[i], found.part[j]]), axis=1)
@@ -289,14 +291,15 @@ def written_closure(structure: Constraints, pairs: StatedPairs, rng: RandomState
                 )
             if n_all <= n_drawn:
                 a, z = np.triu_indices(len(mine), 1) if b == c else np.indices((len(mine), len(theirs)))
-                parts.append((mine[a.ravel()], theirs[z.ravel()], b != c, 1.0))
+                parts.append((mine[a.ravel()], theirs[z.ravel()], b != c, typical))
                 continue
             drawn.append(c * found.n + b)
             a, z = rng.randint(len(mine), size=n_drawn), rng.randint(len(theirs), size=n_drawn)
             kept = (a != z) | (b != c)
             others = n_all - n_stated.get(drawn[-1], 0)
-            parts.append((mine[a[kept]], theirs[z[kept]], b != c, others / max(int(kept.sum()), 1)))
-    rest = np.where(follows & ~np.isin(block, drawn), pairs.strength - 1.0, pairs.strength)
+            strength = typical * others / max(int(kept.sum()), 1)
+            parts.append((mine[a[kept]], theirs[z[kept]], b != c, strength))
+    rest = np.where(follows & ~np.isin(block, drawn), pairs.strength - typical, pairs.strength)
     left_over = rest != 0
     ends = [np.column_stack([items[a], items[z]]) for a, z, _, _ in parts]
     return StatedPairs(

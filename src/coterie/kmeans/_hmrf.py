@@ -55,9 +55,9 @@ class HMRFKMeans(LearningClusterer):
         Where soft pairs act: on the start, on labels and metric, on both, or nowhere. With `learn="none"` the
         paper's ablations are "none" (k-means), "init" (I) and "both" (I-C); with "diagonal", "both" is I-C-D.
     closure : bool or "auto", default "auto"
-        Whether pairs that follow from the stated ones count, with strength 1. "auto" leaves them out, with a
-        warning, if the pairs contradict each other or too many follow; True raises then. Hard groups keep
-        their own items apart, and nothing further follows from that.
+        Whether pairs that follow from the stated ones count, with their mean strength. "auto" leaves them
+        out, with a warning, if the pairs contradict each other or too many follow; True raises then. Hard
+        groups keep their own items apart, and nothing further follows from that.
     rule : {"auto", "descent", "ascent", "gamma"}
         How the weights are learned; squared distances have a closed form, and no rule. "descent" follows the
         slope of the objective, and is the rule of the cosine. For I-divergence it drives all weights towards
