@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import measure, protocol, race
+from benchmarks import measure, pictures, protocol, race
 from benchmarks.discover import choose, experiments
+from benchmarks.papers import curves
 from coterie import Constraints
 
 
@@ -167,3 +168,50 @@ def test_results_name_no_date_and_no_path():
         assert "/home/" not in text
         result = json.loads(text)
         assert result["conditions"]["threads"] == ("2" if "2 cores" in result["title"] else "1")
+
+
+def test_scores_of_held_out_items_need_some():
+    y = np.repeat([0, 1], 10)
+    known = Constraints([(i, i + 1) for i in range(0, 16, 2)], n_items=20)
+    found = protocol.scores(y, y, known)
+    assert found == dict.fromkeys(protocol.SCORES, 1.0)
+    few = protocol.scores(y, y, known, fewest=5)
+    assert few["ari"] == 1.0
+    assert np.isnan(few["held_out_ari"])
+    assert all(np.isnan(value) for value in protocol.scores(y, None, known).values())
+
+
+def test_a_share_of_the_pairs_is_wrong():
+    y = np.repeat([0, 1], 50)
+    for noise in (0.0, 0.1):
+        assert protocol.draw(y, 100, 0, noise).violations(y).n_broken == round(100 * noise)
+
+
+def test_result_files_know_no_nan():
+    told = protocol.rounded({"a": [float("nan"), 1 / 3], "b": (1, "c")})
+    assert told == {"a": [None, 0.3333], "b": [1, "c"]}
+
+
+def test_jobs_side_by_side_answer_in_their_order(tmp_path, monkeypatch):
+    (tmp_path / "slow.py").write_text(
+        "import time\ndef twice(n):\n    time.sleep(0.2 * (n == 0))\n    return 2 * n\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert list(protocol.side_by_side("slow", "twice", [(0,), (1,), (2,)])) == [0, 2, 4]
+
+
+def test_a_picture_is_drawn_from_lines_alone(tmp_path):
+    line = pictures.Line("ours", [0.1, None, 0.5], [0.01, None, 0.02])
+    plain = pictures.Line("k-means", [0.2, 0.2, 0.2], [0.0, 0.0, 0.0], plain=True)
+    panel = pictures.Panel("a panel", [0, 25, 50], [plain, line], "score")
+    path = tmp_path / "picture.png"
+    pictures.small_multiples(path, [[panel, panel]], heading="h", across="pairs", note="n")
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_tables_of_the_docs_are_those_of_the_results():
+    page = (measure.ROOT / "docs" / "which-pairwise-method.md").read_text(encoding="utf-8")
+    found = curves.tables()
+    assert found
+    for name, table in found.items():
+        assert f"<!-- {name}: written by benchmarks/papers/curves.py -->\n{table}\n" in page

@@ -21,6 +21,25 @@ _RELATIVE = 1e-12
 
 
 @kernel
+def _carry(u: int, old: int, new: int, fields: Any) -> None:
+    """Take unit u from one cluster to another in the field of its component and of those that keep away."""
+    part, mass, square, _, r_ptr, r_index, r_data, c_ptr, c_index, away, near, squares, sums = fields
+    c = part[u]
+    for t in range(c_ptr[c] - 1, c_ptr[c + 1]):
+        b = c if t < c_ptr[c] else c_index[t]
+        if b != c:
+            away[b, old] -= mass[u]
+            away[b, new] += mass[u]
+        near[b, old] -= mass[u]
+        near[b, new] += mass[u]
+        squares[b, old] -= square[u]
+        squares[b, new] += square[u]
+        for s in range(r_ptr[u], r_ptr[u + 1]):
+            sums[b, old, r_index[s]] -= r_data[s]
+            sums[b, new, r_index[s]] += r_data[s]
+
+
+@kernel
 def sweep_fields(
     cost: Any,
     hard: Any,
@@ -45,7 +64,7 @@ def sweep_fields(
     """
     h_ptr, h_index, h_weight, entry_ptr, entry_row, entry_minus, entry_weight, entry_mass = hard
     indptr, indices, weight = edges
-    part, mass, square, inner, r_ptr, r_index, r_data, c_ptr, c_index, away, near, squares, sums = fields
+    part, mass, square, inner, r_ptr, r_index, r_data, _, _, away, near, squares, sums = fields
     price, most = scale[0], scale[1]
     k = cost.shape[1]
     moves = 0
@@ -92,18 +111,7 @@ def sweep_fields(
         moves += 1
         labels[u] = best
         if c >= 0:
-            for t in range(c_ptr[c] - 1, c_ptr[c + 1]):
-                b = c if t < c_ptr[c] else c_index[t]
-                if b != c:
-                    away[b, own] -= mass[u]
-                    away[b, best] += mass[u]
-                near[b, own] -= mass[u]
-                near[b, best] += mass[u]
-                squares[b, own] -= square[u]
-                squares[b, best] += square[u]
-                for s in range(r_ptr[u], r_ptr[u + 1]):
-                    sums[b, own, r_index[s]] -= r_data[s]
-                    sums[b, best, r_index[s]] += r_data[s]
+            _carry(u, own, best, fields)
     return moves
 
 
@@ -130,7 +138,7 @@ def move_parts(
     """
     h_ptr, entry_ptr = hard[0], hard[3]
     indptr, indices, weight = edges
-    part, mass, square, _, r_ptr, r_index, r_data, c_ptr, c_index, away, near, squares, sums = fields
+    part, mass, square, _, r_ptr, r_index, r_data, _, _, away, near, squares, sums = fields
     block_ptr, block_unit, block_of = blocks
     price, most = scale[0], scale[1]
     k = cost.shape[1]
@@ -214,16 +222,5 @@ def move_parts(
                 continue
             labels[u] = best
             if c >= 0:
-                for t in range(c_ptr[c] - 1, c_ptr[c + 1]):
-                    a = c if t < c_ptr[c] else c_index[t]
-                    if a != c:
-                        away[a, old] -= mass[u]
-                        away[a, best] += mass[u]
-                    near[a, old] -= mass[u]
-                    near[a, best] += mass[u]
-                    squares[a, old] -= square[u]
-                    squares[a, best] += square[u]
-                    for s in range(r_ptr[u], r_ptr[u + 1]):
-                        sums[a, old, r_index[s]] -= r_data[s]
-                        sums[a, best, r_index[s]] += r_data[s]
+                _carry(u, old, best, fields)
     return moves
