@@ -1,6 +1,7 @@
 """Every kernel of the engine on small problems; run compiled, with bounds checking, and with the JIT off."""
 
 import warnings
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from coterie.assign import free, hard_pairs, size_constrained_assignment, soft_p
 from coterie.assign._core import soft_penalty
 from coterie.assign._manhattan import Manhattan
 from coterie.exceptions import ViolatedConstraintsWarning
+from coterie.kmeans import _closure_prices
 
 pytestmark = pytest.mark.kernels
 
@@ -45,6 +47,7 @@ def statements(truth, weight):
     return known | Constraints.from_labels(labels, weight=weight)
 
 
+@patch.object(_closure_prices, "FEW_PAIRS", 0)  # so that fields of components are used
 def every_kernel():
     """Run them all."""
     X, truth = blobs()

@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from coterie import Constraints
 from coterie.exceptions import InfeasibleConstraintsError, ViolatedConstraintsWarning
-from coterie.kmeans import HMRFKMeans
+from coterie.kmeans import HMRFKMeans, _closure_prices
 from tests.assign.problems import feasible_constraints, random_constraints
 from tests.oracles import hmrf as oracle
 from tests.oracles import kmeans as plain
@@ -25,6 +25,13 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def by_sums(monkeypatch):
+    """However few pairs follow, they are never written down: that is what closure=False does."""
+    monkeypatch.setattr(_closure_prices, "FEW_PAIRS", 0)
+
 
 METRICS = ["sqeuclidean", "cosine", "idivergence"]
 # the settings under which no half-step may raise the objective

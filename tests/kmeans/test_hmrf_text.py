@@ -15,13 +15,20 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import adjusted_rand_score
 
 from coterie import Constraints
-from coterie.kmeans import HMRFKMeans
+from coterie.kmeans import HMRFKMeans, _closure_prices
 from tests.oracles import hmrf as oracle
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def by_sums(monkeypatch):
+    """However few pairs follow, they are never written down: that is what closure=False does."""
+    monkeypatch.setattr(_closure_prices, "FEW_PAIRS", 0)
+
 
 METRICS = ["sqeuclidean", "cosine", "idivergence"]
 KINDS = {

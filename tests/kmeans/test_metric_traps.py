@@ -198,3 +198,21 @@ def test_a_full_metric_of_float32_far_from_zero(offset, seed):
     near = np.einsum("nkj,jl,nkl->nk", away, model.metric_, away)
     clear = np.abs(near[:, 0] - near[:, 1]) > 1e-2 * near.max(axis=1)
     assert (near.argmin(axis=1) == model.labels_)[clear].all()
+
+
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine"])
+def test_few_pairs_that_follow_cost_the_same_written_down(metric, seed, monkeypatch):
+    """By sums, or pair by pair: the same objective at the same labels."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(3), 15)
+    X = np.abs(rng.normal(size=(3, 4)) * 2)[y] + 0.5 * rng.random((45, 4))
+    known = Constraints.sample(y, 40, random_state=0)
+    given = {"metric": metric, "learn": "none", "init": X[[0, 15, 30]], "max_iter": 1}
+    models = []
+    for few in (0, 10**9):
+        monkeypatch.setattr(_closure_prices, "FEW_PAIRS", few)
+        models.append(HMRFKMeans(3, random_state=0, **given).fit(X, constraints=known))
+    explicit = HMRFKMeans(3, random_state=0, closure=False, **given).fit(X, constraints=known.closure())
+    for model in models:
+        if model.labels_.tolist() == explicit.labels_.tolist():
+            assert model.objective_ == pytest.approx(explicit.objective_)

@@ -7,7 +7,8 @@ items in each cluster, so nothing is quadratic in its size; `coterie.assign._fie
 inferred pair has the mean strength of the stated ones (1 in the paper); a stated one keeps its own.
 
 Where the gap has no such form (I-divergence), or the sums would not fit, pairs are written down, of large
-components a random part whose strengths make up for the rest.
+components a random part whose strengths make up for the rest. Few pairs at squared distances are written down
+as well, since the search of `PricedPairs` is the better one.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from coterie.kmeans._loop import Scores
 from coterie.kmeans._pair_prices import PricedPairs
 from coterie.kmeans._starts import RandomState
 
+# Up to so many pairs are written down where that is cheap: single pairs can then be exchanged, too.
+FEW_PAIRS = 100_000
 # Numbers that the sums by component and cluster may take: half a gigabyte.
 MOST_SUMS = 1 << 26
 # Inferred pairs of an item, with its own component and with each that keeps away, that are written down
@@ -74,6 +77,12 @@ class Components:
         rank = np.full(n, -1, dtype=np.int64)
         rank[kept] = np.arange(len(kept))
         return cls(rank[part], len(kept), away[kept][:, kept].tocsr())
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs the components stand for."""
+        size = np.bincount(self.part[self.part >= 0], minlength=self.n)
+        return int(size @ (size - 1) + size @ (self.away @ size)) // 2
 
     def n_sums(self, rows: Any, k: int) -> int:
         """How many numbers the sums by component and cluster take."""
@@ -254,10 +263,13 @@ def _squares(rows: Any) -> Floats:
     return np.einsum("ij,ij->i", rows, rows)
 
 
-def written_closure(structure: Constraints, pairs: StatedPairs, rng: RandomState) -> StatedPairs:
+def written_closure(
+    structure: Constraints, pairs: StatedPairs, rng: RandomState, *, every: bool = False
+) -> StatedPairs:
     """The stated pairs and those that follow; of large components a random part, stronger in turn.
 
-    Where pairs are drawn a stated pair keeps its own strength, and the draw stands for the others.
+    Where pairs are drawn a stated pair keeps its own strength, and the draw stands for the others. With
+    `every` none is drawn.
     """
     items = structure.constrained_items
     found = Components.of(structure)
@@ -283,13 +295,13 @@ def written_closure(structure: Constraints, pairs: StatedPairs, rng: RandomState
             theirs = order[start[b] : start[b + 1]]
             n_all = len(mine) * (len(mine) - 1) // 2 if b == c else len(mine) * len(theirs)
             n_drawn = _MOST_PARTNERS * max(len(mine), len(theirs)) // 2
-            written += min(n_all, n_drawn)
+            written += n_all if every else min(n_all, n_drawn)
             if written > _MOST_WRITTEN:
                 raise TooManyPairsError(
                     f"more than {_MOST_WRITTEN:,} pairs follow from the stated ones, and here each is "
                     "written down; pass closure=False."
                 )
-            if n_all <= n_drawn:
+            if every or n_all <= n_drawn:
                 a, z = np.triu_indices(len(mine), 1) if b == c else np.indices((len(mine), len(theirs)))
                 parts.append((mine[a.ravel()], theirs[z.ravel()], b != c, typical))
                 continue

@@ -14,6 +14,7 @@ from coterie.assign._weighted_cosine import WeightedCosine
 from coterie.base import one_of, real, warn_user
 from coterie.constraints import Constraints
 from coterie.exceptions import InfeasibleConstraintsError, ViolatedConstraintsWarning
+from coterie.kmeans import _closure_prices
 from coterie.kmeans._closure_prices import (
     MOST_SUMS,
     ClosedPairs,
@@ -110,12 +111,12 @@ class HMRFKMeans(LearningClusterer):
     Notes
     -----
     The objective never rises with squared distances, with the cosine while `backtrack` is on, and with
-    I-divergence under rule="gamma" and farthest="pairwise". Inferred pairs are never written down for squared
-    distances and cosine: they follow from sums over must-link components. For I-divergence they are: of large
-    components some 200 for an item with each other component, at random and stronger in turn. Sparse X stays
-    sparse; centres are dense. Time an iteration O(z k) for z non-zeros of X, plus O(k) for each non-zero of a
-    constrained row a sweep. With squared distances the unit of the features does not matter; with
-    I-divergence it does.
+    I-divergence under rule="gamma" and farthest="pairwise". Inferred pairs of the cosine, and more than
+    100,000 of squared distances, are never written down: they follow from sums over must-link components. For
+    I-divergence they are: of large components some 200 for an item with each other component, at random and
+    stronger in turn. Sparse X stays sparse; centres are dense. Time an iteration O(z k) for z non-zeros of X,
+    plus O(k) for each non-zero of a constrained row a sweep. With squared distances the unit of the features
+    does not matter; with I-divergence it does.
 
     References
     ----------
@@ -240,6 +241,8 @@ class HMRFKMeans(LearningClusterer):
         closed = Components.of(structure)
         if not closed.n:  # nothing follows
             return PricedPairs(*given)
+        if self.metric == "sqeuclidean" and closed.n_pairs <= _closure_prices.FEW_PAIRS:
+            return PricedPairs(known, written_closure(structure, pairs, rng, every=True), *given[2:])
         rows = distortion.pair_rows(structure.constrained_items)
         if self.metric == "idivergence" or closed.n_sums(rows, self.n_clusters) > MOST_SUMS:
             try:
