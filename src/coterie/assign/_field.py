@@ -18,6 +18,8 @@ from coterie._compiled import kernel
 
 # Improvements below this share of what is compared are rounding.
 _RELATIVE = 1e-12
+# Edges of a unit that is still moved together with one of its neighbours.
+_MAX_EDGES = 64
 
 
 @kernel
@@ -112,6 +114,58 @@ def sweep_fields(
         labels[u] = best
         if c >= 0:
             _carry(u, own, best, fields)
+    return moves
+
+
+@kernel
+def exchange_ends(
+    cost: Any, hard: Any, edges: Any, labels: Any, start: int, stop: int, left: Any, right: Any
+) -> int:
+    """Give two units that keep away from each other the best clusters for both; returns the number of moves.
+
+    Looked at are edges of the units `start` to `stop` that are paid now, or whose other end sits where the
+    unit would rather be. Units that something forbids, or with very many edges, are left alone. Written:
+    `labels`, the scratch `left` and `right` of length k.
+    """
+    h_ptr, entry_ptr = hard[0], hard[3]
+    indptr, indices, weight = edges
+    k = cost.shape[1]
+    moves = 0
+    for u in range(start, stop):
+        if (
+            h_ptr[u] < h_ptr[u + 1]
+            or entry_ptr[u] < entry_ptr[u + 1]
+            or indptr[u + 1] - indptr[u] > _MAX_EDGES
+        ):
+            continue
+        for t in range(indptr[u], indptr[u + 1]):
+            v = indices[t]
+            if h_ptr[v] < h_ptr[v + 1] or entry_ptr[v] < entry_ptr[v + 1]:
+                continue
+            a, b = labels[u], labels[v]
+            if indptr[v + 1] - indptr[v] > _MAX_EDGES or weight[t, a] <= 0.0:
+                continue
+            if a != b and cost[u, b] >= cost[u, a] and cost[v, a] >= cost[v, b]:
+                continue
+            for h in range(k):
+                left[h] = cost[u, h]
+                right[h] = cost[v, h]
+            for s in range(indptr[u], indptr[u + 1]):
+                if indices[s] != v:
+                    left[labels[indices[s]]] += weight[s, labels[indices[s]]]
+            for s in range(indptr[v], indptr[v + 1]):
+                if indices[s] != u:
+                    right[labels[indices[s]]] += weight[s, labels[indices[s]]]
+            now = left[a] + right[b] + (weight[t, a] if a == b else 0.0)
+            best_g, best_h, least = a, b, now
+            for g in range(k):
+                for h in range(k):
+                    then = left[g] + right[h] + (weight[t, g] if g == h else 0.0)
+                    if then < least:
+                        best_g, best_h, least = g, h, then
+            if least < now - _RELATIVE * max(abs(least), abs(now)):
+                moves += 1
+                labels[u], labels[v] = best_g, best_h
     return moves
 
 

@@ -75,8 +75,8 @@ class MPCKMeans(LearningClusterer):
 
     Notes
     -----
-    Labels by iterated conditional modes (with one metric also moves of two items and of whole must-link
-    components), centres and metrics in closed form: the objective never rises. The most that two items could
+    Labels by iterated conditional modes and, beyond the paper, moves of two items and of whole must-link
+    components; centres and metrics in closed form: the objective never rises. The most that two items could
     be apart is bounded by the ranges of the data (along the principal axes for a full metric), which makes
     every step exact and spares the search for the farthest pair. No spread is taken to be less than 1e-9 of
     the squared range. The metric starts as a plain one in a unit in which the mean variance is 1, so the unit

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from coterie.assign._broken import BrokenPairs
 from coterie.assign._core import build_core
-from coterie.assign._field import move_parts, sweep_fields
+from coterie.assign._field import exchange_ends, move_parts, sweep_fields
 from coterie.assign._hard_pairs import turned
 from coterie.assign._points import Floats, Index, Labels
 from coterie.assign._soft_pairs import SoftSolver
@@ -127,16 +127,17 @@ class PricedPairs(CoreSolver):
         return self.swept(cost + self.half, start, self.weight_by, NO_FIELDS, np.zeros(2))
 
     def swept(self, cost: Floats, labels: Labels, weight: Floats, fields: Any, scale: Floats) -> Labels:
-        """Sweep until nobody wants to move, then try whole components, and again."""
+        """Sweep until nobody wants to move, then try pairs and whole components, and again."""
         core, k = self.core, self.k
         acts, edges = self.hard.acts, (core.indptr, core.indices, weight)
         counts = count_rows(self.hard, labels, k)
         width = fields[-1].shape[2]
-        out, own, own_sums = np.empty(k), np.empty((2, k)), np.empty((k, width))
+        out, other, own, own_sums = np.empty(k), np.empty(k), np.empty((2, k)), np.empty((k, width))
         blocks = core.block_ptr, core.block_unit, core.block_of
         n_blocks = len(core.block_ptr) - 1
         work = 1 + k + (len(fields[6]) * k + len(weight) * k) // core.n_units
         step, block_step = max(1, _SLICE // work), max(1, _SLICE // (1 + k * width + work))
+        pair_step = max(1, _SLICE // (work * (k + work)))
         for _ in range(_MAX_SWEEPS):
             moved = 0
             order = turned(np.arange(core.n_units), self.rng)
@@ -147,6 +148,10 @@ class PricedPairs(CoreSolver):
                 )
             if moved:
                 continue
+            if not width:  # with fields, two units meet in more ways than through their edge
+                for start in range(0, core.n_units, pair_step):
+                    stop = min(start + pair_step, core.n_units)
+                    moved += exchange_ends(cost, acts, edges, labels, start, stop, out, other)
             for start in range(0, n_blocks, block_step):
                 stop = min(start + block_step, n_blocks)
                 moved += move_parts(
