@@ -38,19 +38,18 @@ class ExpandedPoints(DensePoints):
         self.n, width = self.X.shape
         self.d = width + {"nothing": 0, "squares": width, "products": width * (width + 1) // 2}[more]
 
-    def _expand(self, rows: Any) -> Floats:
-        away = rows - self.about
-        if self.more == "nothing":
-            return away
+    def _expand(self, rows: Any, out: Floats) -> Floats:
+        """Write expanded rows to `out`."""
+        width = rows.shape[1]
+        away = out[:, :width]
+        np.subtract(rows, self.about, out=away)
         if self.more == "squares":
-            return np.hstack([away, away * away])
-        out = np.empty((len(away), self.d))
-        width = away.shape[1]
-        out[:, :width] = away
-        at = width
-        for j in range(width):  # the order of `triu_indices`
-            np.multiply(away[:, j, None], away[:, j:], out=out[:, at : at + width - j])
-            at += width - j
+            np.multiply(away, away, out=out[:, width:])
+        elif self.more == "products":
+            at = width
+            for j in range(width):  # the order of `triu_indices`
+                np.multiply(away[:, j, None], away[:, j:], out=out[:, at : at + width - j])
+                at += width - j
         return out
 
     def nearest(
@@ -66,12 +65,14 @@ class ExpandedPoints(DensePoints):
 
         def job(start: int, stop: int) -> Change:
             part = Change(k, self.d)
+            most = min(block, stop - start)
+            wide, scores = np.empty((most, self.d)), np.empty((most, k))
             for low in range(start, stop, block):
                 high = min(low + block, stop)
-                rows = self._expand(self.X[low:high])
+                rows = self._expand(self.X[low:high], wide[: high - low])
                 part.n_rows += choose(
                     rows,
-                    rows @ across,
+                    np.matmul(rows, across, out=scores[: high - low]),
                     intercepts,
                     0,
                     part_of(skip, low, high),
@@ -98,7 +99,7 @@ class ExpandedPoints(DensePoints):
         return sums
 
     def rows(self, items: Index) -> Floats:
-        return self._expand(self.X[items])
+        return self._expand(self.X[items], np.empty((len(items), self.d)))
 
 
 def expanded(points: Any, typical: Floats, full: bool) -> tuple[Any, Floats]:

@@ -82,8 +82,9 @@ class MPCKMeans(LearningClusterer):
     the squared range. The metric starts as a plain one in a unit in which the mean variance is 1, so the unit
     of the features does not matter.
 
-    Time an iteration as `PCKMeans`; with `per_cluster` twice that, or d / 2 times with full metrics. Memory
-    O(n) beside X, and the rows of the items that pairs name.
+    Time an iteration hardly more than that of `PCKMeans` (full: some 3 times); with `per_cluster` some 6
+    times, and 2 d times with full metrics (rows are expanded to squares or products, in float64). Memory O(n)
+    beside X, and the rows of the items that pairs name, with `per_cluster` expanded.
 
     References
     ----------
