@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Literal
 
@@ -39,9 +40,9 @@ class LearningClusterer(PrototypeClusterer):
 
     # ---- what a subclass says -------------------------------------------------------------------------
 
+    @abstractmethod
     def _make(self, X: Any, weight: Floats | None) -> Any:
         """The distortion, before anything is learned."""
-        raise NotImplementedError
 
     def _priced(self, known: Constraints, pairs: StatedPairs, distortion: Any, rng: RandomState) -> Any:
         """What labels the core, for the soft pairs that act on the labels."""

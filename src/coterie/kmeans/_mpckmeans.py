@@ -30,7 +30,8 @@ class MPCKMeans(LearningClusterer):
         Number of clusters.
     weight : float, default 1.0
         What a broken pair of strength 1 costs, beside an item that is as far from its centre as the pair is
-        apart. 0 leaves soft pairs out of labels and metric.
+        apart. Cannot-links cost much by that measure: where some pairs may be wrong, .1 is safer. 0 leaves
+        soft pairs out of labels and metric.
     learn : {"diagonal", "full", "none"}
         The metric: a weight for each feature, a matrix (dense data only), or plain distances.
     per_cluster : bool, default False
