@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from coterie.assign._gaps import squared_gaps
 from coterie.assign._points import Floats, Index
 
 
@@ -13,9 +14,9 @@ class Learned:
     """Mixin of distortions under a metric; stands left of the distortion itself.
 
     A class says `begin` (the metric that every start begins with), `use` (put one in place), how far pairs
-    are apart (`gaps`, `ceiling`), and how it learns: `learn`, the best metric at once (`closed`), or
-    `step_from`, the metric after a part of a step. Where the gaps are squared distances in some space it has
-    `embedded`, which the closure of pairs asks for.
+    are apart (`embedded`: rows in a space where that is a squared distance, which the closure of pairs asks
+    for; or `gaps` itself) and could be (`ceiling`), and how it learns: `learn`, the best metric at once
+    (`closed`), or `step_from`, the metric after a part of a step.
     """
 
     # a metric for each cluster; the best one in closed form; rows are scaled by the metric; a step is halved
@@ -37,6 +38,10 @@ class Learned:
     def pair_rows(self, items: Index) -> Any:
         """Some rows as `embedded` and `gaps` take them."""
         return self.points.X[items].astype(np.float64)
+
+    def gaps(self, rows: Any, i: Index, j: Index) -> Floats:
+        """How far pairs of rows are apart."""
+        return squared_gaps(self.embedded(rows), i, j)  # type: ignore[attr-defined]
 
     def held_back(self) -> float:
         """What a prior on the metric costs."""

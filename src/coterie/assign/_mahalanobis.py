@@ -136,7 +136,7 @@ class Mahalanobis(Learned, SquaredEuclidean):
         if not self.shrinkage:
             return 0.0
         spread = float((self.box.scatter * self.metric).sum()) / self.total
-        return self.shrinkage * (spread - self.log_det)
+        return self.shrinkage * (spread - float(np.sum(self.log_det)))
 
     def _within(self, sums: Floats, masses: Floats, centres: Floats) -> Any:
         """Squared gaps (outer products) of the items to their centres, summed."""
@@ -149,7 +149,7 @@ class Mahalanobis(Learned, SquaredEuclidean):
         return np.maximum(self.box.scatter + around.sum(axis=0), 0.0)
 
     def learn(self, sums: Floats, masses: Floats, centres: Floats, broken: BrokenPairs | None) -> float:
-        """Put the best metric in place; returns by how much its logarithm changed, at most."""
+        """Put the best metric in place; returns by which share it changed, at most."""
         bracket, mass = self._within(sums, masses, centres), float(masses.sum())
         if broken is not None:
             gaps, boxes = broken.scatter(self.full, False)
@@ -171,10 +171,6 @@ class Mahalanobis(Learned, SquaredEuclidean):
     def embedded(self, rows: Any) -> Any:
         """Rows in a space where squared distances are those of the metric; CSR stays CSR."""
         return _embedded(rows, self.metric)
-
-    def gaps(self, rows: Any, i: Index, j: Index) -> Floats:
-        """How far pairs of rows are apart."""
-        return squared_gaps(self.embedded(rows), i, j)
 
     def ceiling(self, rows: Any, i: Index, j: Index) -> Any:
         """The most that pairs could be apart: a number, or one a pair."""
@@ -242,9 +238,8 @@ class MahalanobisByCluster(Mahalanobis):
         away = centres - self.about
         if self.full:
             first = np.einsum("hjl,hl->hj", self.metric, away)
-            twice = self.metric[:, self.cells[0], self.cells[1]] * np.where(
-                self.cells[0] == self.cells[1], 1, 2
-            )
+            row, column = self.cells
+            twice = self.metric[:, row, column] * np.where(row == column, 1, 2)
         else:
             first, twice = self.metric * away, self.metric
         intercepts = np.einsum("hj,hj->h", first, away) - self.log_det
@@ -267,12 +262,6 @@ class MahalanobisByCluster(Mahalanobis):
     def split(self, sums: Floats, masses: Floats, centres: Floats) -> tuple[float, float]:
         around = float((self._within_each(sums, masses, centres) * self.metric).sum())
         return around, -float(masses @ self.log_det)
-
-    def held_back(self) -> float:
-        if not self.shrinkage:
-            return 0.0
-        spread = float((self.box.scatter * self.metric).sum()) / self.total
-        return self.shrinkage * (spread - float(self.log_det.sum()))
 
     def learn(self, sums: Floats, masses: Floats, centres: Floats, broken: BrokenPairs | None) -> float:
         """Put the best metrics in place; a cluster without items keeps the one it had."""

@@ -15,7 +15,6 @@ import numpy as np
 from scipy import sparse
 
 from coterie.assign._distortion import Cosine, total_of
-from coterie.assign._gaps import squared_gaps
 from coterie.assign._learned import Learned
 from coterie.assign._points import Floats, Index, Labels
 from coterie.assign._threads import chunk_rows, over_chunks
@@ -144,10 +143,6 @@ class WeightedCosine(Learned, Cosine):
             lengths = np.sqrt(np.asarray(rows.multiply(rows) @ self.metric).ravel())
             return (sparse.diags(1.0 / lengths) @ rows @ sparse.diags(root)).tocsr()
         return rows * root / np.sqrt(rows**2 @ self.metric)[:, None]
-
-    def gaps(self, rows: Any, i: Index, j: Index) -> Floats:
-        """How far pairs of rows are apart: one minus the cosine."""
-        return squared_gaps(self.embedded(rows), i, j)
 
     def ceiling(self, rows: Any, i: Index, j: Index) -> Any:
         """The most that pairs could be apart."""

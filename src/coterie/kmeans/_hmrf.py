@@ -112,11 +112,11 @@ class HMRFKMeans(LearningClusterer):
     -----
     The objective never rises with squared distances, with the cosine while `backtrack` is on, and with
     I-divergence under rule="gamma" and farthest="pairwise". Inferred pairs of the cosine, and more than
-    100,000 of squared distances, are never written down: they follow from sums over must-link components. For
-    I-divergence they are: of large components some 200 for an item with each other component, at random and
-    stronger in turn. Sparse X stays sparse; centres are dense. Time an iteration O(z k) for z non-zeros of X,
-    plus O(k) for each non-zero of a constrained row a sweep. With squared distances the unit of the features
-    does not matter; with I-divergence it does.
+    100,000 of squared distances, are not written down: they follow from sums over must-link components. For
+    I-divergence, and where the sums would take more than half a gigabyte, they are: of large components some
+    200 for an item with each other component, at random and stronger in turn. Sparse X stays sparse; centres
+    are dense. Time an iteration O(z k) for z non-zeros of X, plus O(k) for each non-zero of a constrained row
+    a sweep. With squared distances the unit of the features does not matter; with I-divergence it does.
 
     References
     ----------
@@ -243,8 +243,11 @@ class HMRFKMeans(LearningClusterer):
             return PricedPairs(*given)
         if self.metric == "sqeuclidean" and closed.n_pairs <= _closure_prices.FEW_PAIRS:
             return PricedPairs(known, written_closure(structure, pairs, rng, every=True), *given[2:])
-        rows = distortion.pair_rows(structure.constrained_items)
-        if self.metric == "idivergence" or closed.n_sums(rows, self.n_clusters) > MOST_SUMS:
+        by_sums = (
+            self.metric != "idivergence"
+            and closed.n_sums(distortion.points.X[structure.constrained_items], self.n_clusters) <= MOST_SUMS
+        )
+        if not by_sums:
             try:
                 return PricedPairs(known, written_closure(structure, pairs, rng), *given[2:])
             except TooManyPairsError as error:

@@ -173,7 +173,7 @@ def gather(
         cards=make_cards(labels, counts, cards_of, traits, near, outcomes, sizes),
         weighed=() if precomputed else weighed_features(model, rows, columns),
         n_features=rows.d,
-        learned=bool(getattr(model, "objective_parts_", {}).get("metric")),
+        learned=getattr(getattr(model, "_distortion", None), "name", None) == "mahalanobis",
         prices=outcomes.price.statement is not None or not getattr(model, "_fixed_price", True),
         sizes=sizes,
         trace=_trace(model),

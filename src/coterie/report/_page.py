@@ -267,7 +267,7 @@ def _minimised(facts: Facts) -> str:
     """What the objective counts, in words."""
     counted = "distances to the centres"
     if facts.learned:
-        counted += " under the learned metric, less its log-determinant"
+        counted += " under the metric, less its log-determinant"
     if facts.n_stated and facts.prices:
         counted += ", and what broken statements cost"
     return f"{counted}."
