@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 COMPILE_ALL = """
 import numpy as np
-from coterie import Constraints
+from coterie import ConstrainedLinkage, Constraints
 import coterie.constraints
 from coterie._compiled import all_kernels
 from tests.assign.test_kernels import every_kernel
@@ -29,6 +29,10 @@ rng = np.random.default_rng(0)
 y = rng.integers(4, size=n)
 Constraints.sample(y, n_pairs=60_000, random_state=0).check(4)
 assert Constraints(None, np.column_stack([i, i + 1]).tolist() + [(0, n - 1)], n_items=n).check(2)
+line = np.column_stack([i, i + 1])
+ConstrainedLinkage(2, linkage="single", connectivity=line).fit(rng.random((n, 1)))
+linked = Constraints(np.arange(80).reshape(40, 2), n_items=100)
+ConstrainedLinkage(2, linkage="complete", propagate=True).fit(rng.random((100, 2)), constraints=linked)
 used = [k for k in all_kernels() if k._compiled is not None]
 print("idle:", [k.__name__ for k in all_kernels() if k not in used])
 print("compiled anew:", sum(sum(k.compiled.stats.cache_misses.values()) for k in used))

@@ -7,6 +7,7 @@ from typing import Any
 __all__ = [
     "CoterieWarning",
     "DeadEndError",
+    "DeadEndWarning",
     "InfeasibleConstraintsError",
     "UncachedKernelWarning",
     "UndecidedError",
@@ -50,6 +51,10 @@ class CoterieWarning(UserWarning):
 
 class ViolatedConstraintsWarning(CoterieWarning):
     """A soft method outvoted some constraints; `violations_` lists them."""
+
+
+class DeadEndWarning(CoterieWarning):
+    """Merging ended at more clusters than were asked for; `blocked_` says what keeps them apart."""
 
 
 class UncachedKernelWarning(CoterieWarning):

@@ -8,7 +8,9 @@ import pytest
 from scipy import sparse
 
 from coterie import (
+    ConstrainedLinkage,
     Constraints,
+    COPCobweb,
     COPKMeans,
     CVQEKMeans,
     HMRFKMeans,
@@ -20,7 +22,7 @@ from coterie import (
 from coterie.assign import free, hard_pairs, size_constrained_assignment, soft_pairs
 from coterie.assign._core import soft_penalty
 from coterie.assign._manhattan import Manhattan
-from coterie.exceptions import ViolatedConstraintsWarning
+from coterie.exceptions import DeadEndWarning, ViolatedConstraintsWarning
 from coterie.kmeans import _closure_prices
 
 pytestmark = pytest.mark.kernels
@@ -72,6 +74,7 @@ def every_kernel():
         assert out[np.arange(120), labels].sum() == pytest.approx(l1.inertia(labels, None, centres), rel=1e-4)
         every_size(data, truth)
         every_metric(data, truth)
+    every_tree(X, truth)
     rng = np.random.default_rng(3)
     for seed in range(8):
         # frames of ten in twelve clusters, on top of pairs: pushes, chains and new matchings all occur
@@ -136,6 +139,37 @@ def every_metric(data, truth):
             assert sum(model.objective_parts_.values()) == pytest.approx(model.objective_)
         if model.monotone:
             assert (np.diff(model.history_) <= 1e-6 * abs(model.history_[0])).all()
+
+
+def every_tree(X, truth):
+    """Merging on a matrix, on a k-d tree, along edges and between neighbours; and COBWEB."""
+    known = statements(truth, None)
+    n, wide = 600, 20
+    rng = np.random.default_rng(7)
+    points = rng.normal(size=(n, 2))
+    at = np.arange(n)
+    right, below = at[at % wide < wide - 1], at[: n - wide]
+    grid = np.concatenate([np.column_stack([right, right + 1]), np.column_stack([below, below + wide])])
+    some = Constraints.sample(at % 4, n_pairs=80, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeadEndWarning)
+        for how in ("single", "complete", "average", "ward"):
+            model = ConstrainedLinkage(4, linkage=how, on_dead_end="warn")
+            assert not model.fit(X, constraints=known).violations_
+            if how != "ward":
+                assert not model.set_params(propagate=True).fit(X, constraints=known).violations_
+                model.set_params(propagate=False)
+            apart = Constraints(None, some.cannot_link, n_items=n)
+            model.set_params(connectivity=grid, size_max=90).fit(points, constraints=apart)
+            assert not model.violations_
+        # many tags, so that the table of tags is filled anew
+        frames = Constraints.distinct(at // 3) | apart
+        for linkage in ("single", "ward"):
+            model = ConstrainedLinkage(4, linkage=linkage, on_dead_end="warn", size_max=200)
+            assert not model.fit(points, constraints=frames).violations_
+    table = np.column_stack([np.round(X), truth])
+    for features in (None, [0, 3]):
+        assert not COPCobweb(categorical_features=features).fit(table, constraints=known).violations_
 
 
 def check_objective(model, known):

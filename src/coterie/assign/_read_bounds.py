@@ -30,8 +30,9 @@ def read_bounds(
     group_min: Any = None,
     group_max: Any = None,
     spare: float | None = None,
+    check: bool = True,
 ) -> SizeBounds:
-    """Read and check all bounds; raises where they cannot be met.
+    """Read all bounds; raises where they make no sense and, with `check`, where they cannot be met.
 
     With `spare` there is one cluster more, the last, which holds up to so much of what is left out.
     """
@@ -48,7 +49,8 @@ def read_bounds(
     bounds = SizeBounds(low, high, load, read, n)
     if spare is not None:
         bounds = _with_spare(bounds, min(float(spare), NO_MAXIMUM * total))
-    check_sums(bounds)
+    if check:
+        check_sums(bounds)
     return bounds
 
 

@@ -1,0 +1,68 @@
+"""Must-links on a map: their items must hang together, and a way that would join them is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from coterie.constraints import Constraints
+from coterie.constraints._closure import shortest_tree
+from coterie.exceptions import InfeasibleConstraintsError
+from coterie.hierarchy._greedy import Index
+
+_MOST_NAMED = 20
+
+
+def check_links_on_map(graph: Any, known: Constraints, unit: Index) -> None:
+    """Raise if a must-link component lies in several pieces of the connectivity."""
+    if unit.max(initial=-1) + 1 == len(unit):
+        return
+    edges = graph.tocoo()
+    inside = unit[edges.row] == unit[edges.col]
+    ends = edges.row[inside], edges.col[inside]
+    kept = sparse.csr_array((np.ones(len(ends[0]), dtype=np.int8), ends), graph.shape)
+    n_pieces, piece = connected_components(kept, directed=False)
+    if n_pieces == unit.max() + 1:
+        return
+    # the first item whose piece is not that of the first item of its unit
+    first = np.unique(unit, return_index=True)[1]
+    j = int(np.argmax(piece != piece[first[unit]]))
+    i = int(first[unit[j]])
+    named = f"{known.item_name(i)} and {known.item_name(j)} must be in one cluster"
+    # from the whole piece of i to the nearest item of the unit outside of it
+    way = _shortest_way(graph, i, np.flatnonzero((unit == unit[i]) & (piece != piece[i])), piece)
+    if way is None:
+        raise InfeasibleConstraintsError(
+            f"{named} (must-links or equal labels), but no way on the connectivity joins them. Add edges, or "
+            "drop what links them."
+        )
+    between = [known.item_name(item) for item in way[1:-1]]
+    told = ", ".join(between[:_MOST_NAMED]) + (", ..." if len(between) > _MOST_NAMED else "")
+    raise ValueError(
+        f"{named}, but they do not touch on the connectivity, even through items linked to them. Which items "
+        f"lie between is for you to say: must-link them too. A shortest way goes through {told}."
+    )
+
+
+def _shortest_way(graph: Any, i: int, targets: Index, piece: Any) -> list[int] | None:
+    """A shortest way from the piece of i to any of the targets, both ends included."""
+    reachable = connected_components(graph, directed=False)[1]
+    targets = targets[reachable[targets] == reachable[i]]
+    if not len(targets):
+        return None
+    nodes = np.flatnonzero(reachable == reachable[i])
+    part = sparse.csr_array(graph)[nodes][:, nodes]
+    start = int(np.searchsorted(nodes, i))
+    parent, depth = shortest_tree(part.indptr.astype(np.int64), part.indices.astype(np.int64), start)
+    at = int(min(np.searchsorted(nodes, targets).tolist(), key=lambda node: (depth[node], node)))
+    way = [at]
+    while parent[at] >= 0:
+        at = int(parent[at])
+        way.append(at)
+    found = [int(nodes[node]) for node in reversed(way)]
+    # what lies in the piece of i needs no link
+    last = max(t for t, item in enumerate(found) if piece[item] == piece[i])
+    return found[last:]

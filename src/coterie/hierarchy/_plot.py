@@ -1,0 +1,238 @@
+"""A picture of a constrained tree: what was merged, what was stated, and what was vetoed.
+
+SciPy lays the tree out; a merge that a statement forbids stands at height infinity, which no axis has, so it
+is drawn dashed above the highest real merge. A tree of many items is drawn from the top: its last merges,
+each leaf with the number of items it stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import dendrogram
+from sklearn.utils.validation import check_is_fitted
+
+_MISSING = 'plot_dendrogram needs matplotlib, which is not installed (pip install "coterie[plot]").'
+# Above so many leaves no name can be read, and SciPy's layout, which calls itself, runs out of stack.
+_MOST_SHOWN = 400
+# Okabe and Ito's colours, which people who see few colours can tell apart; style and width say the same.
+_STYLES: dict[str, dict[str, Any]] = {
+    "later": {"colors": "#B0B0B0", "linewidths": 1.2},
+    "made": {"colors": "#222222", "linewidths": 1.4},
+    "vetoed": {"colors": "#D55E00", "linewidths": 1.4, "linestyles": "dashed"},
+    "must-link": {"colors": "#0072B2", "linewidths": 4.0},
+}
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """What is drawn: a linkage matrix over the leaves shown; `rows` are those of the whole tree."""
+
+    linkage: NDArray[np.float64]
+    rows: NDArray[np.int64]  # -1 where roots are joined that no merge joins
+    names: list[str]
+
+
+def plot_dendrogram(model: Any, ax: Any = None, *, n_shown: int = 30, labels: Any = None) -> Any:
+    """Draw the tree of a fitted `ConstrainedLinkage`; vetoed merges are dashed, at the top.
+
+    Merges that `labels_` is made of are dark, those above the cut grey. Merges of must-linked items are thick
+    lines at height 0.
+
+    Parameters
+    ----------
+    model : ConstrainedLinkage
+        A fitted model.
+    ax : matplotlib Axes, optional
+        Where to draw; by default on a new figure.
+    n_shown : int, default=30
+        Number of leaves. A larger tree shows its last merges, and a leaf in brackets stands for so many
+        items. If there are more roots than that, the smallest share a leaf.
+    labels : sequence of str, optional
+        A name for each item; by default the ids of the constraints, or the row numbers.
+
+    Returns
+    -------
+    matplotlib Axes
+        The legend counts the vetoed merges and the must-links; the dotted line is the cut, where one height
+        parts the merges made from the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import Constraints
+    >>> from coterie.hierarchy import ConstrainedLinkage, plot_dendrogram
+    >>> X = np.array([[0.0], [1.0], [5.0], [7.0]])
+    >>> known = Constraints(must_link=[(2, 3)], cannot_link=[(0, 3)], n_items=4)
+    >>> model = ConstrainedLinkage(2, linkage="average").fit(X, constraints=known)
+    >>> from matplotlib.figure import Figure
+    >>> ax = plot_dendrogram(model, Figure().add_subplot())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['vetoed: 1 merge', 'must-link: 1 merge', 'cut: 2 clusters']
+    """
+    check_is_fitted(model, "linkage_")
+    whole = isinstance(n_shown, int | np.integer) and not isinstance(n_shown, bool)
+    if not whole or not 2 <= n_shown <= _MOST_SHOWN:
+        raise ValueError(f"n_shown must be a whole number from 2 to {_MOST_SHOWN}; got {n_shown!r}.")
+    names = _names(model, labels)
+    try:
+        from matplotlib.collections import LineCollection
+        from matplotlib.ticker import MaxNLocator
+    except ImportError as error:
+        raise ImportError(_MISSING) from error
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        ax = plt.subplots(figsize=(8, 4.5), layout="constrained")[1]
+    heights = model.linkage_[:, 2]
+    finite = heights[np.isfinite(heights)]
+    top = float(finite.max(initial=0.0))
+    never = 1.12 * top if top > 0 else 1.0  # where infinity is drawn
+    tree = _shown(model.linkage_, int(n_shown), names)
+    applied = min(len(names) - model.n_clusters_, len(finite))
+    n_must = _count_must_links(model)
+
+    segments: dict[str, list[Any]] = {kind: [] for kind in _STYLES}
+    leaf_names = tree.names
+    if len(tree.linkage):
+        lifted = tree.linkage.copy()
+        lifted[:, 2] = np.minimum(lifted[:, 2], never)
+        laid_out = dendrogram(lifted, no_plot=True, labels=tree.names, link_color_func=str)
+        leaf_names = laid_out["ivl"]
+        for across, up, node in zip(
+            laid_out["icoord"], laid_out["dcoord"], laid_out["color_list"], strict=True
+        ):
+            row = tree.rows[int(node) - len(tree.names)]
+            segments[_kind(row, n_must, applied)].append(list(zip(across, up, strict=True)))
+    segments["vetoed"] = _comb(segments["vetoed"], never)
+    told = {
+        "vetoed": f"vetoed: {_merges(len(heights) - len(finite))}",
+        "must-link": f"must-link: {_merges(n_must)}",
+    }
+    for kind, lines in segments.items():
+        if lines:
+            # the thick lines lie on the axis, half of them below it
+            drawn = LineCollection(lines, label=told.get(kind), clip_on=kind != "must-link", **_STYLES[kind])
+            ax.add_collection(drawn, autolim=False)
+    cut = _cut_height(model, applied, top, never)
+    if cut is not None:
+        clusters = f"{model.n_clusters_} cluster{'s' * (model.n_clusters_ != 1)}"
+        ax.axhline(cut, color="#222222", linewidth=0.8, linestyle=":", label=f"cut: {clusters}")
+
+    ax.set_xlim(0, 10 * len(leaf_names))
+    ax.set_ylim(-0.01 * never, 1.2 * never)  # room for the legend
+    rotated = max(map(len, leaf_names)) * len(leaf_names) > 90
+    places = 10 * np.arange(len(leaf_names)) + 5
+    ax.set_xticks(places, leaf_names, rotation=90 if rotated else 0, parse_math=False)
+    ax.tick_params(axis="x", length=0)
+    ticks = [tick for tick in MaxNLocator(5).tick_values(0, top) if 0 <= tick <= top] if top > 0 else [0.0]
+    marks = [f"{tick:g}" for tick in ticks]
+    if len(finite) < len(heights):
+        ticks, marks = [*ticks, never], [*marks, "∞"]
+    ax.set_yticks(ticks, marks)
+    ax.set_ylabel("height")
+    if len(leaf_names) < len(names):
+        ax.set_xlabel("in brackets: the number of items behind a leaf")
+    for side in ("top", "right", "bottom"):
+        ax.spines[side].set_visible(False)
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(loc="upper left", ncols=3, frameon=False, fontsize="small", borderaxespad=0.2)
+    return ax
+
+
+def _names(model: Any, labels: Any) -> list[str]:
+    n = len(model.linkage_) + 1
+    if labels is not None:
+        names = [str(name) for name in labels]
+        if len(names) != n:
+            raise ValueError(f"labels has {len(names)} names, but the model was fitted on {n} items.")
+        return names
+    ids = model.constraints_.ids
+    return [str(name) for name in (range(n) if ids is None else ids)]
+
+
+def _count_must_links(model: Any) -> int:
+    """Must-link merges are the first rows, at height 0; one less for each component than it has items."""
+    component = model.constraints_.components
+    stated = len(component) - (int(component.max(initial=-1)) + 1)
+    above = np.flatnonzero(model.linkage_[:, 2] > 0)
+    return min(stated, int(above[0]) if len(above) else len(model.linkage_))
+
+
+def _kind(row: int, n_must: int, applied: int) -> str:
+    if row < 0:
+        return "vetoed"
+    if row < n_must:
+        return "must-link"
+    return "made" if row < applied else "later"
+
+
+def _comb(brackets: list[Any], never: float) -> list[Any]:
+    """One line at the top and one down to each root: brackets at one height would cover each other's gaps."""
+    legs = [ends for bracket in brackets for ends in (bracket[:2], bracket[:1:-1]) if ends[0][1] < never]
+    if not legs:
+        return []
+    across = [ends[1][0] for ends in legs]
+    return [*legs, [(min(across), never), (max(across), never)]]
+
+
+def _merges(number: int) -> str:
+    return f"{number:,} merge{'s' * (number != 1)}"
+
+
+def _cut_height(model: Any, applied: int, top: float, never: float) -> float | None:
+    """A height below which all merges were made and above which none was, if there is one to draw."""
+    heights = model.linkage_[:, 2]
+    if model.repaired_ or applied == len(heights):
+        return None
+    below = float(heights[:applied].max(initial=0.0))
+    above = float(heights[applied:].min())
+    if below > above or (below == above > 0):  # heights fall where connectivity is given; or a tie
+        return None
+    if model.distance_threshold is not None and below <= model.distance_threshold <= above:
+        return min(float(model.distance_threshold), (top + never) / 2)
+    return (below + min(above, never)) / 2
+
+
+def _shown(linkage: NDArray[np.float64], n_shown: int, names: Sequence[str]) -> _Tree:
+    """The last merges, over as many leaves as are shown; roots are joined at infinity."""
+    n, n_real = len(names), int(np.isfinite(linkage[:, 2]).sum())
+    children = linkage[:, :2].astype(np.int64)
+    sizes = np.concatenate([np.ones(n), linkage[:n_real, 3]]).astype(np.int64)
+    is_root = np.ones(n + n_real, dtype=bool)
+    is_root[children[:n_real].ravel()] = False
+    roots = np.flatnonzero(is_root)
+    rest = roots[:0]
+    if len(roots) > n_shown:
+        by_size = roots[np.argsort(-sizes[roots], kind="stable")]
+        roots, rest = np.sort(by_size[: n_shown - 1]), by_size[n_shown - 1 :]
+    # every merge that is opened adds a leaf
+    first = n_real if len(rest) else max(0, n_real - (n_shown - len(roots)))
+    nodes = np.concatenate([roots, children[first:n_real].ravel()])
+    leaves = np.unique(nodes[nodes < n + first])
+    told = [names[node] if node < n else f"({sizes[node]:,})" for node in leaves.tolist()]
+    if len(rest):
+        told.append(f"({sizes[rest].sum():,} in {len(rest):,} more)")
+    number = {node: place for place, node in enumerate(leaves.tolist())}
+    drawn: list[tuple[int, int, float, int]] = []
+    counts = [1] * len(told)  # leaves of each node of the small tree, which SciPy checks
+
+    def join(left: int, right: int, height: float) -> int:
+        counts.append(counts[left] + counts[right])
+        drawn.append((left, right, height, counts[-1]))
+        return len(counts) - 1
+
+    for row in range(first, n_real):
+        left, right = children[row].tolist()
+        number[n + row] = join(number[left], number[right], linkage[row, 2])
+    tops = [number[root] for root in roots.tolist()] + ([len(told) - 1] if len(rest) else [])
+    joined = tops[0]
+    for other in tops[1:]:
+        joined = join(joined, other, np.inf)
+    rows = np.full(len(drawn), -1, dtype=np.int64)
+    rows[: n_real - first] = np.arange(first, n_real)
+    return _Tree(np.array(drawn, dtype=np.float64).reshape(-1, 4), rows, told)
