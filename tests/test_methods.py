@@ -1,5 +1,7 @@
 """The registry knows every method, says the truth about each, and chooses by its written rule."""
 
+import inspect
+
 import numpy as np
 import polars as pl
 import pytest
@@ -22,11 +24,22 @@ def test_what_is_said_of_a_method_is_true(method):
     kind = method.estimator
     assert method.kinds == kind.constraint_kinds
     rules = kind.parameter_rules
-    assert ("sizes" in method.bounds) == ("size_min" in rules)
+    given = inspect.signature(kind.fit).parameters
+    assert ("sizes" in method.bounds) == ("size_max" in rules)
+    assert ("minima" in method.bounds) == ("size_min" in rules)
+    assert ("loads" in method.bounds) == ("size_weight" in given)
     assert ("groups" in method.bounds) == ("group_min" in rules)
+    assert method.connectivity == ("connectivity" in rules)
+    assert method.takes_k == ("n_clusters" in rules)
+    assert method.starts == ("n_init" in rules)
+    assert method.weighted == ("sample_weight" in given)
     assert (None in method.metrics.values()) == ("metric" not in rules)
     assert (method.max_items is not None) == kind.works_on_pairs
-    assert set(method.plain) <= set(rules)
+    assert {
+        *method.plain,
+        *method.light,
+        *(name for own in method.with_metric.values() for name in own),
+    } <= set(rules)
     default = kind()
     assert {"all": "hold", "hard": "priced", "none": "start"}[default.obeys] == method.statements
 
@@ -36,9 +49,19 @@ def test_every_method_can_be_built_and_fitted(method):
     X = np.abs(np.random.default_rng(0).normal(size=(30, 3)))
     for metric in method.metrics:
         model = method.build(2, metric=metric, random_state=0).fit(X)
-        assert set(model.labels_) == {0, 1}
+        if method.takes_k:
+            assert set(model.labels_) == {0, 1}
+        else:
+            assert set(model.labels_) == set(range(model.n_clusters_))
     with pytest.raises(ValueError, match="has no distance 'manhattan'"):
         method.build(2, metric="manhattan")
+
+
+def test_what_goes_with_a_distance_gives_way_to_the_user():
+    method = find_method("ConstrainedLinkage")
+    assert method.build(2).linkage == "ward"
+    assert method.build(2, metric="cosine").linkage == "average"
+    assert method.build(2, metric="cosine", linkage="single").linkage == "single"
 
 
 def test_names_are_found_as_people_write_them():
@@ -85,6 +108,13 @@ def frame(**columns):
         (Task(6, 2, None, frozenset({"sizes", "loads"})), "SizeConstrainedKMeans", "loads and sizes"),
         (Task(6, 2, PAIRS, metric="cosine"), "COPKMeans", "all statements can be met"),
         (Task(200_000, 2), "COPKMeans", "one start"),
+        (Task(6, 2, connected=True), "ConstrainedLinkage", "must be connected; Ward's linkage"),
+        (Task(6, 2, PAIRS, connected=True), "ConstrainedLinkage", "every statement holds"),
+        (Task(6, 2, RING, connected=True), "ConstrainedLinkage", "every statement holds"),
+        (Task(6, 2, LABELS, connected=True), "ConstrainedLinkage", "every statement holds"),
+        (Task(6, 2, metric="cosine", connected=True), "ConstrainedLinkage", "average linkage"),
+        (Task(6, 2, None, frozenset({"sizes"}), connected=True), "ConstrainedLinkage", "connected"),
+        (Task(200_000, 2, connected=True), "ConstrainedLinkage", "connected"),
     ],
 )
 def test_the_rule(task, name, reason):
@@ -93,7 +123,7 @@ def test_the_rule(task, name, reason):
     assert reason in choice.reason
     assert name in AUTO_RULE
     assert choice.method.refuses(task) is None
-    expected = {"n_init": 1} if task.n_items > 100_000 else {}
+    expected = {"n_init": 1} if task.n_items > 100_000 and choice.method.starts else {}
     if name == "SizeConstrainedKMeans" and "weighed" in reason:
         expected["weight"] = "auto"
     assert choice.parameters == expected
@@ -112,7 +142,7 @@ def test_suitable_methods_leave_out_what_cannot_do_it():
     names = {method.name for method in suitable_methods(Task(6, 2, PAIRS))}
     assert names == {
         *("COPKMeans", "PCKMeans", "MPCKMeans", "HMRFKMeans", "CVQEKMeans", "KernelPCKMeans"),
-        *("SizeConstrainedKMedians", "KMedoids"),
+        *("SizeConstrainedKMedians", "KMedoids", "ConstrainedLinkage"),
     }
     names = {method.name for method in suitable_methods(Task(30_000, 2, LABELS, metric="cosine"))}
     assert "KMedoids" not in names
@@ -120,3 +150,39 @@ def test_suitable_methods_leave_out_what_cannot_do_it():
     assert "SeededKMeans" in names
     names = {method.name for method in suitable_methods(Task(6, 2, None, frozenset({"groups"})))}
     assert names == {"SizeConstrainedKMeans", "SizeConstrainedKMedians"}
+    names = {method.name for method in suitable_methods(Task(6, 2, None, frozenset({"sizes", "loads"})))}
+    assert names == {"SizeConstrainedKMeans", "SizeConstrainedKMedians", "ConstrainedLinkage"}
+    names = {method.name for method in suitable_methods(Task(6, 2, PAIRS, connected=True))}
+    assert names == {"ConstrainedLinkage"}
+    names = {method.name for method in suitable_methods(Task(6, None, PAIRS))}
+    assert names == {"COPCobweb"}
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "parameters", "reason"),
+    [
+        ("COPKMeans", Task(6, 2, connected=True), {}, "cannot keep clusters connected"),
+        ("ConstrainedLinkage", Task(6, 2, None, frozenset({"sizes"})), {}, None),
+        ("ConstrainedLinkage", Task(6, 2, None, frozenset({"sizes", "minima"})), {}, "but no least size"),
+        ("ConstrainedLinkage", Task(6, 2, None, frozenset({"groups"})), {}, "takes no bounds on groups"),
+        ("ConstrainedLinkage", Task(6, 2, weighted=True), {}, "takes no weights"),
+        ("ConstrainedLinkage", Task(30_000, 2), {}, "at most 20,000 items"),
+        ("ConstrainedLinkage", Task(30_000, 2), {"linkage": "complete"}, "at most 20,000 items"),
+        ("ConstrainedLinkage", Task(30_000, 2), {"linkage": "single"}, None),
+        ("ConstrainedLinkage", Task(30_000, 2, connected=True), {}, None),
+        ("ConstrainedLinkage", Task(30_000, 2, metric="cosine", connected=True), {}, "at most 20,000 items"),
+        ("COPCobweb", Task(6, 2), {}, None),
+        ("COPCobweb", Task(6, 2, metric="cosine"), {}, "has no cosine distance"),
+        ("COPCobweb", Task(6, None, None, frozenset({"sizes"})), {}, "takes no bounds on sizes"),
+        ("SizeConstrainedKMeans", Task(6, 2, None, frozenset({"sizes", "minima"})), {}, None),
+        ("COPKMeans", Task(6, 2, None, frozenset({"sizes", "minima"})), {}, "takes no bounds on sizes"),
+    ],
+)
+def test_a_refusal_says_why(name, task, parameters, reason):
+    refused = find_method(name).refuses(task, parameters)
+    assert refused is None if reason is None else reason in refused
+
+
+def test_the_rule_does_not_guess_the_number_of_clusters():
+    with pytest.raises(ValueError, match="needs the number of clusters"):
+        choose(Task(6, None, PAIRS))

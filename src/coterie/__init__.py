@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from coterie.comparison import compare
     from coterie.constraints import Constraints
     from coterie.exceptions import InfeasibleConstraintsError
+    from coterie.hierarchy import ConstrainedLinkage, COPCobweb
     from coterie.kmeans import (
         ConstrainedSeedKMeans,
         COPKMeans,
@@ -31,8 +32,10 @@ __version__ = "0.1.0"
 
 # public name -> the module that holds it; a module's own name maps to itself
 _HOMES = {
+    "COPCobweb": "coterie.hierarchy",
     "COPKMeans": "coterie.kmeans",
     "CVQEKMeans": "coterie.kmeans",
+    "ConstrainedLinkage": "coterie.hierarchy",
     "ConstrainedSeedKMeans": "coterie.kmeans",
     "Constraints": "coterie.constraints",
     "HMRFKMeans": "coterie.kmeans",
@@ -53,6 +56,8 @@ _MODULES = (
     "constraints",
     "datasets",
     "exceptions",
+    "graphs",
+    "hierarchy",
     "kmeans",
     "methods",
     "metrics",
@@ -62,8 +67,10 @@ _MODULES = (
 )
 
 __all__ = [
+    "COPCobweb",
     "COPKMeans",
     "CVQEKMeans",
+    "ConstrainedLinkage",
     "ConstrainedSeedKMeans",
     "Constraints",
     "HMRFKMeans",

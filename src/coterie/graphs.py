@@ -140,7 +140,7 @@ def _edges(graph: Any, n_items: int, ids: Ids | None) -> IntArray:
         return _of_igraph(graph, n_items, ids)
     if hasattr(type(graph), "columns"):  # of the class: a lazy frame would have to compute its own
         return _of_frame(graph, n_items, ids)
-    if isinstance(graph, str | bytes) or not hasattr(graph, "__iter__"):
+    if isinstance(graph, str | bytes | dict) or not hasattr(graph, "__iter__"):
         raise TypeError(
             f"the graph is {graph!r}; give a sparse matrix, a NetworkX or igraph graph, a data frame with "
             "columns i and j, a list of pairs of items, or a function of X that returns one of these."

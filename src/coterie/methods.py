@@ -20,17 +20,19 @@ if TYPE_CHECKING:
 __all__ = ["AUTO_RULE", "METHODS", "Choice", "Method", "Task", "choose", "find_method", "suitable_methods"]
 
 _PLAIN = {"sqeuclidean": "sqeuclidean", "cosine": "cosine"}
-_BOUNDS = frozenset({"sizes", "loads", "groups"})
+_BOUNDS = frozenset({"sizes", "minima", "loads", "groups"})
 _ALL_KINDS = frozenset({"must-link", "cannot-link", "label", "distinct", "across"})
 
 AUTO_RULE = """\
-1. Bounds on sizes: SizeConstrainedKMeans; every statement holds too, or is weighed where 4 says so.
-2. Known labels and nothing else: ConstrainedSeedKMeans.
-3. Nothing stated, or statements that can all be met and of which none is doubtful: COPKMeans.
-4. Otherwise (a confidence or different strengths are stated, some pairs are marked hard and others not,
+1. Connected clusters (a graph of who is whose neighbour): ConstrainedLinkage; every statement holds.
+2. Bounds on sizes: SizeConstrainedKMeans; every statement holds too, or is weighed where 5 says so.
+3. Known labels and nothing else: ConstrainedSeedKMeans.
+4. Nothing stated, or statements that can all be met and of which none is doubtful: COPKMeans.
+5. Otherwise (a confidence or different strengths are stated, some pairs are marked hard and others not,
    they cannot all be met, or nobody found out in time): PCKMeans, which weighs them.
 
-Text changes the distance (cosine), not the method. Above 100,000 items one start is made, not four."""
+Text changes the distance (cosine), not the method; ConstrainedLinkage then takes average linkage, not Ward's.
+Above 100,000 items one start is made, not four."""
 
 # With more rows than this one start is made instead of four, unless the user asks for more.
 ONE_START_ABOVE = 100_000
@@ -58,11 +60,26 @@ class Method:
     kinds : frozenset of str
         Kinds of statements that it takes.
     bounds : frozenset of str
-        Of "sizes" (bounds on sizes), "loads" (counted by a load), "groups" (bounds for each group).
+        Of "sizes" (bounds on sizes), "minima" (also from below), "loads" (counted by a load), "groups"
+        (bounds for each group).
     metrics : mapping
         Our words for a distance, and the value of the class's parameter `metric` for it; None: it has none.
+    with_metric : mapping
+        Other parameters that go with a distance, unless the user sets them.
+    measure : str
+        What it measures where it has no parameter `metric`.
     max_items : int or None
-        Above this many items it is out of its depth.
+        Above this many items it is out of its depth; clusters that grow along a graph need no such limit.
+    light : mapping
+        Parameters with which there is no such limit either.
+    connectivity : bool
+        Whether clusters can be kept connected along a graph.
+    takes_k : bool
+        Whether the number of clusters is said beforehand; otherwise the method finds it.
+    starts : bool
+        Whether it makes several starts (`n_init`).
+    weighted : bool
+        Whether items can have an importance (`sample_weight`).
     plain : mapping
         Parameters that switch off what is beyond statements, for a fit to compare with.
     twin : str or None
@@ -78,7 +95,14 @@ class Method:
     kinds: frozenset[str] = _ALL_KINDS
     bounds: frozenset[str] = frozenset()
     metrics: Mapping[str, str | None] = field(default_factory=lambda: _PLAIN)
+    with_metric: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    measure: str = "sqeuclidean"
     max_items: int | None = None
+    light: Mapping[str, Any] = field(default_factory=dict)
+    connectivity: bool = False
+    takes_k: bool = True
+    starts: bool = True
+    weighted: bool = True
     plain: Mapping[str, Any] = field(default_factory=dict)
     twin: str | None = None
 
@@ -87,29 +111,42 @@ class Method:
         """The class."""
         return getattr(importlib.import_module(self.module), self.name)
 
-    def build(self, n_clusters: int, *, metric: str = "sqeuclidean", **parameters: Any) -> Any:
-        """Make an estimator; `metric` is one of `metrics`."""
+    def build(self, n_clusters: int | None, *, metric: str = "sqeuclidean", **parameters: Any) -> Any:
+        """Make an estimator; `metric` is one of `metrics`. Without `takes_k` the number is not passed on."""
         if metric not in self.metrics:
             raise ValueError(
                 f"{self.name} has no distance {metric!r}; it has {', '.join(sorted(self.metrics))}."
             )
-        word = self.metrics[metric]
-        if word is not None:
-            parameters["metric"] = word
-        return self.estimator(n_clusters, **parameters)
+        words = {**self.with_metric.get(metric, {}), **parameters}
+        if self.metrics[metric] is not None:
+            words["metric"] = self.metrics[metric]
+        return self.estimator(n_clusters, **words) if self.takes_k else self.estimator(**words)
 
-    def refuses(self, task: Task) -> str | None:
-        """Why it cannot do `task`, in a few words; None if it can."""
+    def refuses(self, task: Task, parameters: Mapping[str, Any] | None = None) -> str | None:
+        """Why it cannot do `task` (with these parameters), in a few words; None if it can."""
         odd = task.kinds - self.kinds
         if odd:
             return f"takes no {', '.join(sorted(odd))} statements"
+        if task.connected and not self.connectivity:
+            return "cannot keep clusters connected"
+        if task.bounds - self.bounds == {"minima"}:
+            return "takes a largest size, but no least size"
         if task.bounds - self.bounds:
-            return f"takes no bounds on {', '.join(sorted(task.bounds - self.bounds))}"
+            return f"takes no bounds on {', '.join(_bounded(task.bounds - self.bounds))}"
         if task.metric not in self.metrics:
             return f"has no {task.metric} distance"
-        if self.max_items is not None and task.n_items > self.max_items:
+        if task.weighted and not self.weighted:
+            return "takes no weights of items"
+        light = bool(self.light) and self.light.items() <= (parameters or {}).items()
+        light = light or (task.connected and task.metric == "sqeuclidean")
+        if self.max_items is not None and task.n_items > self.max_items and not light:
             return f"is made for at most {self.max_items:,} items"
         return None
+
+
+def _bounded(bounds: frozenset[str]) -> list[str]:
+    """What bounds are on; a minimum is one on sizes."""
+    return sorted(bounds - {"minima"})
 
 
 @dataclass(frozen=True)
@@ -118,21 +155,29 @@ class Task:
 
     Attributes
     ----------
-    n_items, n_clusters : int
-        How many.
+    n_items : int
+        How many items.
+    n_clusters : int or None
+        How many clusters; None: that is to be found.
     constraints : Constraints or None
         What is known.
     bounds : frozenset of str
         As in `Method.bounds`.
     metric : str
         "sqeuclidean" or "cosine" (text).
+    connected : bool
+        Whether clusters must be connected along a graph.
+    weighted : bool
+        Whether items have an importance.
     """
 
     n_items: int
-    n_clusters: int
+    n_clusters: int | None
     constraints: Constraints | None = None
     bounds: frozenset[str] = frozenset()
     metric: str = "sqeuclidean"
+    connected: bool = False
+    weighted: bool = False
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -174,6 +219,7 @@ METHODS: tuple[Method, ...] = (
         source="Bilenko, Basu and Mooney 2004; chapter 1",
         statements="priced",
         metrics={"sqeuclidean": None},
+        measure="learned",
     ),
     Method(
         "HMRFKMeans",
@@ -200,6 +246,7 @@ METHODS: tuple[Method, ...] = (
         source="Kulis, Basu, Dhillon and Mooney 2005",
         statements="priced",
         metrics={"sqeuclidean": None},
+        measure="kernel",
         max_items=20_000,
     ),
     Method(
@@ -240,6 +287,7 @@ METHODS: tuple[Method, ...] = (
         statements="hold",
         bounds=_BOUNDS,
         metrics={"sqeuclidean": None},
+        measure="cityblock",
         plain={"size_min": None, "size_max": None, "group_min": None, "group_max": None},
     ),
     Method(
@@ -251,6 +299,36 @@ METHODS: tuple[Method, ...] = (
         statements="priced",
         metrics={"sqeuclidean": "euclidean", "cosine": "cosine"},
         max_items=20_000,
+    ),
+    Method(
+        "ConstrainedLinkage",
+        "coterie.hierarchy",
+        what="merges the nearest clusters that no statement, lack of neighbours or largest size keeps apart",
+        when="you want a tree, or clusters connected along neighbours (without these, up to 20,000 items)",
+        source="Klein, Kamvar and Manning 2002; Constrained Clustering, chapter 1",
+        statements="hold",
+        bounds=frozenset({"sizes", "loads"}),
+        metrics={"sqeuclidean": "euclidean", "cosine": "cosine"},
+        with_metric={"cosine": {"linkage": "average"}},
+        max_items=20_000,
+        light={"linkage": "single"},
+        connectivity=True,
+        starts=False,
+        weighted=False,
+        plain={"size_max": None},
+    ),
+    Method(
+        "COPCobweb",
+        "coterie.hierarchy",
+        what="places items one by one and finds the number of clusters itself; every statement holds",
+        when="nobody knows how many clusters; categories from Python (here they are columns of 0 and 1)",
+        source="Wagstaff and Cardie 2000; Fisher 1987; chapter 1",
+        statements="hold",
+        metrics={"sqeuclidean": None},
+        measure="category utility",
+        takes_k=False,
+        starts=False,
+        weighted=False,
     ),
 )
 
@@ -272,11 +350,13 @@ def find_method(name: str) -> Method:
 
 
 def suitable_methods(task: Task) -> tuple[Method, ...]:
-    """All methods that take the statements, bounds and distance of `task`, in the order of the list.
+    """All methods that take the statements, bounds, graph and distance of `task`, in the order of the list.
 
+    Those that find the number of clusters are left out where one is asked for, and the others where none is.
     Without bounds a method that then does the same as another one is left out.
     """
     fitting = (method for method in METHODS if method.refuses(task) is None)
+    fitting = (method for method in fitting if method.takes_k == (task.n_clusters is not None))
     return tuple(method for method in fitting if task.bounds or method.twin is None)
 
 
@@ -301,7 +381,7 @@ def choose(task: Task, *, budget: int = 1_000_000) -> Choice:
         If statements that are marked hard (labels and groups are) collide: then no method can meet them.
     """
     found = _by_rule(task, budget)
-    if task.n_items > ONE_START_ABOVE:
+    if task.n_items > ONE_START_ABOVE and found.method.starts:
         more = f"; one start, since there are more than {ONE_START_ABOVE:,} items"
         return Choice(found.method, found.reason + more, {**found.parameters, "n_init": 1})
     return found
@@ -311,13 +391,19 @@ def _by_rule(task: Task, budget: int) -> Choice:
     def take(name: str, reason: str) -> Choice:
         return Choice(find_method(name), reason)
 
+    if task.n_clusters is None:
+        raise ValueError("the rule needs the number of clusters; name a method that finds it, or say it.")
+    if task.connected:
+        held = "; every statement holds" if task.constraints else ""
+        linkage = "average linkage" if task.metric == "cosine" else "Ward's linkage"
+        return take("ConstrainedLinkage", f"clusters must be connected{held}; {linkage}")
     known = task.constraints
     only_labels = known is not None and known.kinds == {"label"} and not task.bounds
     if known and only_labels and all(group.weight is None for group in known.groups):
         return take("ConstrainedSeedKMeans", "labels of some items are known, and nothing else")
     doubt = _doubt(known, task.n_clusters, budget) if known else None
     if task.bounds:
-        given = f"bounds on {' and '.join(sorted(task.bounds))} are given"
+        given = f"bounds on {' and '.join(_bounded(task.bounds))} are given"
         if doubt is None:
             return take("SizeConstrainedKMeans", given)
         return Choice(find_method("SizeConstrainedKMeans"), f"{given}; {doubt}", {"weight": "auto"})

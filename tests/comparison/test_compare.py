@@ -13,7 +13,7 @@ from coterie.comparison import best, in_words
 from coterie.methods import Task, suitable_methods
 from tests.comparison.entrants import FIGURES, SlowAtFirst, Told, blobs, rows_of
 
-REST = ["smallest", "largest", "status"]
+REST = ["smallest", "largest", "fewest", "most", "status"]
 UNTIMED = ["method", *FIGURES, *REST, "behind", "behind_error", "chosen"]
 
 

@@ -7,7 +7,8 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from coterie import Constraints, COPKMeans, SizeConstrainedKMeans
-from coterie.exceptions import ViolatedConstraintsWarning
+from coterie.exceptions import DeadEndWarning, ViolatedConstraintsWarning
+from coterie.hierarchy import ConstrainedLinkage
 from coterie.report import write_report
 from tests.report.test_escaping import HOSTILE
 
@@ -103,7 +104,19 @@ def hostile_page(wine, folder):
     )
 
 
-PAGES = {"wine": wine_page, "many": many_page, "hostile": hostile_page}
+def tree_page(wine, folder):
+    """More clusters than asked for, and names of items in what keeps them apart."""
+    rng = np.random.default_rng(0)
+    ids = [HOSTILE[row % len(HOSTILE)] + "W" * (row % 5) * 30 + str(row) for row in range(40)]
+    apart = Constraints(cannot_link=[(i, j) for i in range(4) for j in range(4, 9)], n_items=40).with_ids(ids)
+    model = ConstrainedLinkage(5, connectivity=np.eye(40, k=1), size_max=8)
+    X = rng.normal(size=(40, 3))
+    with pytest.warns(DeadEndWarning):
+        model.fit(X, constraints=apart)
+    return write_report(folder / "report.html", model, X, pictures=False)
+
+
+PAGES = {"wine": wine_page, "many": many_page, "hostile": hostile_page, "tree": tree_page}
 
 
 @pytest.fixture(scope="module", params=PAGES)

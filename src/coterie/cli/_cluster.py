@@ -6,6 +6,7 @@ import hashlib
 import shlex
 import time
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from coterie.cli._typed import typed, with_options
 
 RUN_FORMAT, MODEL_FORMAT = "coterie-run", "coterie-model"
 _MOST_LISTED = 200  # columns that a plan lists
+_MOST_BLOCKED = 5  # reasons on the screen; run.json has more
 # What a table is written as; matrices have no columns of their own and become a CSV of rows and labels.
 _WRITTEN_AS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
@@ -38,10 +40,7 @@ def cluster(
     check_free(target, force)
     job = prepare(request, screen)
     say_data(job, screen)
-    given = "".join(f", {name} = {value}" for name, value in job.parameters.items())
-    distance = ", cosine distance" if job.metric == "cosine" else ""
-    words = f"{job.choice.method.name} ({job.choice.reason}); k = {job.n_clusters}{given}{distance}"
-    screen.say(f"Method: {words}")
+    screen.say(f"Method: {_method_words(job)}")
     if plan_only:
         screen.table(
             ["column", "use", "why"],
@@ -70,12 +69,13 @@ def cluster(
             "command": command_again(),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             **_plan(job),
+            "n_clusters_asked": job.n_clusters,
             "warnings": warned,
             **_outcome(model),
             "versions": versions(),
             "map": job.request.map_columns,
-            "title": title or f"{job.table.path.name}: {count_of(job.n_clusters, 'cluster')}",
         }
+        facts["title"] = title or f"{job.table.path.name}: {count_of(facts['n_clusters'], 'cluster')}"
         facts["data"]["blake2b"] = fingerprint(job.table.path)
         files = _write(folder, job, X, model, facts, seconds, screen, report)
         facts["seconds"] = {"fit": round(seconds, 4), "all": round(time.perf_counter() - started, 4)}
@@ -179,7 +179,20 @@ def notes_of(facts: dict[str, Any]) -> list[str]:
 # ---- words --------------------------------------------------------------------------------------------
 
 
+def _method_words(job: Job) -> str:
+    parameters = dict(job.parameters)
+    threshold = parameters.get("distance_threshold")
+    k = f"k = {job.n_clusters}"
+    if job.n_clusters is None:
+        k = "k is found by the method" if threshold is None else "k follows from the distance"
+    given = "".join(f", {name} = {value}" for name, value in parameters.items())
+    distance = ", cosine distance" if job.metric == "cosine" else ""
+    along = "" if job.neighbours is None else f", connected along {job.neighbours.path.name}"
+    return f"{job.choice.method.name} ({job.choice.reason}); {k}{given}{along}{distance}"
+
+
 def _plan(job: Job) -> dict[str, Any]:
+    method = job.choice.method
     return {
         "data": {
             "path": str(job.table.path.resolve()),
@@ -199,9 +212,10 @@ def _plan(job: Job) -> dict[str, Any]:
             ],
         },
         "n_clusters": job.n_clusters,
-        "method": job.choice.method.name,
+        "connected": None if job.neighbours is None else job.neighbours.facts(),
+        "method": method.name,
         "reason": job.choice.reason,
-        "metric": job.choice.method.metrics[job.metric] or "cityblock",
+        "metric": method.metrics[job.metric] or method.measure,
         "parameters": job.parameters,
         "seed": job.request.seed,
     }
@@ -218,6 +232,8 @@ def say_data(job: Job, screen: Screen) -> None:
     if job.known:
         for line in diagnostics(job.known)["lines"]:
             screen.say(f"  {line}")
+    if job.neighbours is not None:
+        screen.say(f"  {job.neighbours.words()}")
 
 
 def _outcome(model: Any) -> dict[str, Any]:
@@ -225,8 +241,11 @@ def _outcome(model: Any) -> dict[str, Any]:
 
     labels = np.asarray(model.labels_)
     broken = model.violations_
+    # where the outcome has a number of its own, that is the number; elsewhere clusters may be empty
+    k = getattr(model, "n_clusters_", None) or model.n_clusters
     facts = {
-        "sizes": np.bincount(labels[labels >= 0], minlength=model.n_clusters).tolist(),
+        "n_clusters": int(k),
+        "sizes": np.bincount(labels[labels >= 0], minlength=k).tolist(),
         "n_outliers": int((labels < 0).sum()),
         "objective": float(model.objective_),
         "n_iter": int(model.n_iter_),
@@ -237,6 +256,10 @@ def _outcome(model: Any) -> dict[str, Any]:
     }
     if hasattr(model, "prices_"):
         facts["loads"], facts["prices"] = model.sizes_, model.prices_
+    if hasattr(model, "blocked_"):
+        facts["n_islands"], facts["n_roots"] = model.n_islands_, model.n_roots_
+        facts["repaired"] = bool(model.repaired_)
+        facts["blocked"] = [in_options(block.told) for block in islice(model.blocked_, _MOST_LISTED)]
     return facts
 
 
@@ -246,9 +269,22 @@ def _summary(model: Any, facts: dict[str, Any]) -> list[str]:
     n_items = sum(sizes) + facts["n_outliers"]
     left = f", {facts['n_outliers']:,} left out" if facts["n_outliers"] else ""
     lines = [f"\n{count_of(n_items, 'item')} in {count_of(len(sizes), 'cluster')}: {shown}{left}"]
+    asked = facts["n_clusters_asked"]
+    if asked is not None and asked != len(sizes):
+        lines.append(f"{count_of(asked, 'cluster')} were asked for. What keeps these apart:")
+        lines += [f"  {line}" for line in facts.get("blocked", [])[:_MOST_BLOCKED]]
+    if facts.get("repaired"):
+        lines.append(_repaired(facts))
     if facts["n_stated"] or facts["shortfalls"]:
         lines.append(in_options(str(model.violations_)))
     return lines
+
+
+def _repaired(facts: dict[str, Any]) -> str:
+    return (
+        f"Merging came to an end at {facts['n_roots']:,} clusters; from there items were given clusters "
+        "anew, so that everything holds. These clusters are no cut of the tree."
+    )
 
 
 def command_again() -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import Any
 
 from coterie.cli._cluster import say_data
 from coterie.cli._fit import features_of
-from coterie.cli._request import Request, prepare
+from coterie.cli._request import Job, Request, prepare
 from coterie.cli._screen import Screen
-from coterie.cli._trouble import DONE, INFEASIBLE, UNDECIDED, Trouble, told
+from coterie.cli._trouble import DONE, INFEASIBLE, UNDECIDED, Trouble, in_options, told
 from coterie.cli._typed import typed, with_options
+
+_SHORT_K = re.compile(r"-k[0-9]+")
 
 
 def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) -> int:
@@ -26,6 +29,8 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
     except ValueError as error:
         raise Trouble(str(error)) from None
     job = prepare(request, screen)
+    k = job.n_clusters
+    assert k is not None  # an option that must be given
     say_data(job, screen)
     X = features_of(job, screen)
     with screen.stage("comparing") as stage:
@@ -33,10 +38,10 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
             frame = compare_methods(
                 X,
                 job.known,
-                job.n_clusters,
+                k,
                 methods=names,
                 metric=job.metric,
-                parameters=job.parameters,
+                parameters=_parameters(job, names),
                 n_folds=n_folds,
                 **job.fit_words,
                 random_state=request.seed,
@@ -44,7 +49,7 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
                 library="polars",
             )
         except InfeasibleConstraintsError as error:
-            raise Trouble("what you know cannot all be met", INFEASIBLE, str(error)) from None
+            raise Trouble("what you know cannot all be met", INFEASIBLE, in_options(str(error))) from None
         except (DeadEndError, UndecidedError) as error:
             raise Trouble(told(error), UNDECIDED) from None
         except (ValueError, TypeError, ImportError) as error:
@@ -53,7 +58,7 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
     rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
     screen.table(
         ["method", "score", "error", "must-links met", "cannot-links met", "broken", "seconds", ""],
-        [_cells(row) for row in rows],
+        [_cells(row, k) for row in rows],
         right=range(1, 7),
     )
     screen.say(
@@ -67,7 +72,17 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
     return DONE
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
+def _parameters(job: Job, names: list[str] | None) -> dict[str, Any]:
+    """Parameters for all; the number of starts only where a method makes some."""
+    from coterie.methods import find_method
+
+    parameters = job.all_parameters()
+    if names is not None and not any(find_method(name).starts for name in names):
+        parameters.pop("n_init", None)
+    return parameters
+
+
+def _cells(row: dict[str, Any], k: int) -> list[str]:
     if row["status"] != "ok":
         return [row["method"], "", "", "", "", "", "", row["status"]]
     return [
@@ -78,8 +93,22 @@ def _cells(row: dict[str, Any]) -> list[str]:
         _share(row["cannot_met"]),
         _share(row["kept_broken"]),
         f"{row['seconds']:.3f}",
-        "chosen" if row["chosen"] else "",
+        ", ".join(["chosen"] * row["chosen"] + _other_number(row, k)),
     ]
+
+
+def _other_number(row: dict[str, Any], k: int) -> list[str]:
+    """How many clusters there were, where that is not the number asked for."""
+    fewest, most = row["fewest"], row["most"]
+    if most <= k and row["method"] not in _finders():  # some clusters may be empty
+        return []
+    return [f"{fewest:,} clusters" if fewest == most else f"{fewest:,} to {most:,} clusters"]
+
+
+def _finders() -> set[str]:
+    from coterie.methods import METHODS
+
+    return {method.name for method in METHODS if not method.takes_k}
 
 
 def _share(value: float | None) -> str:
@@ -95,6 +124,8 @@ def _next_command(chosen: str, request: Request) -> str:
         for column in (request.labels, request.distinct, request.across):
             words = words if column is None else with_options(words, "--drop", column)
     else:
+        if chosen in _finders():
+            words = [word for word in _without(words, ["-k", "--clusters"]) if not _SHORT_K.fullmatch(word)]
         words = with_options(words, "--method", chosen)
     return shlex.join(["coterie", "cluster", *words])
 

@@ -45,9 +45,10 @@ def fit(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str], float]:
         try:
             model.fit(X, constraints=job.known, **job.fit_words)
         except InfeasibleConstraintsError as error:
-            raise Trouble("what you know cannot all be met", INFEASIBLE, str(error)) from None
+            raise Trouble("what you know cannot all be met", INFEASIBLE, in_options(str(error))) from None
         except (DeadEndError, UndecidedError) as error:
-            raise Trouble(told(error), UNDECIDED) from None
+            head, _, rest = told(error).partition("\n")
+            raise Trouble(head, UNDECIDED, rest) from None
         except (ValueError, TypeError, ImportError) as error:
             name, problem = job.choice.method.name, told(error)
             raise Trouble(problem if name in problem else f"{name}: {problem}") from None

@@ -16,6 +16,16 @@ Data = Annotated[
     ),
 ]
 K = Annotated[int, typer.Option("-k", "--clusters", min=1, help="Number of clusters.", show_default=False)]
+MaybeK = Annotated[
+    int | None,
+    typer.Option(
+        "-k",
+        "--clusters",
+        min=1,
+        help="Number of clusters; left out where the method finds it (COPCobweb).",
+        show_default=False,
+    ),
+]
 Id = Annotated[
     str | None,
     typer.Option("--id", help="Column of ids. Without it items are row numbers, from 0.", show_default=False),
@@ -53,6 +63,16 @@ Across = Annotated[
     typer.Option(
         "--across",
         help="Items with different values in this column never share a cluster.",
+        rich_help_panel=KNOW,
+        show_default=False,
+    ),
+]
+Connected = Annotated[
+    Path | None,
+    typer.Option(
+        "--connected",
+        readable=False,
+        help="File of neighbours, columns i and j (or source, target): clusters are connected along them.",
         rich_help_panel=KNOW,
         show_default=False,
     ),

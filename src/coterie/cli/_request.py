@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import csv
-import difflib
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coterie.cli._trouble import INFEASIBLE, Trouble, in_options, one_line, told
+from coterie.cli._choice import choose_method
+from coterie.cli._trouble import Trouble, in_options, told
 
 if TYPE_CHECKING:
+    from coterie.cli._connected import Neighbours
     from coterie.cli._screen import Screen
     from coterie.constraints import Constraints
     from coterie.methods import Choice
@@ -34,6 +34,7 @@ class Request:
     labels: str | None = None
     distinct: str | None = None
     across: str | None = None
+    connected: Path | None = None
     method: str = "auto"
     size_min: str | None = None
     size_max: str | None = None
@@ -82,20 +83,28 @@ class Job:
     fit_words: dict[str, Any] = field(default_factory=dict)
     coordinates: Any = None
     coordinate_names: tuple[str, str] | None = None
+    neighbours: Neighbours | None = None
 
     def estimator(self) -> Any:
         """The estimator, not yet fitted."""
         try:
             return self.choice.method.build(
-                self.n_clusters, metric=self.metric, random_state=self.request.seed, **self.parameters
+                self.n_clusters,
+                metric=self.metric,
+                random_state=self.request.seed,
+                **self.all_parameters(),
             )
         except ValueError as error:
             raise Trouble(told(error)) from None
 
+    def all_parameters(self) -> dict[str, Any]:
+        """What is set, and the graph of neighbours, which is no thing to print."""
+        graph = {} if self.neighbours is None else {"connectivity": self.neighbours.graph}
+        return {**self.parameters, **graph}
+
     @property
-    def n_clusters(self) -> int:
-        """How many clusters."""
-        assert self.request.n_clusters is not None
+    def n_clusters(self) -> int | None:
+        """How many clusters are asked for; None: the method finds out."""
         return self.request.n_clusters
 
 
@@ -118,8 +127,7 @@ def prepare(request: Request, screen: Screen) -> Job:
     for option in ("columns", "drop", "numeric", "category", "text"):
         setattr(request, option, _names(getattr(request, option), table))
     k = request.n_clusters
-    assert k is not None
-    if k > table.n_rows:
+    if k is not None and k > table.n_rows:
         raise Trouble(f"-k {k}, but {request.data.name} has {table.n_rows:,} rows; ask for fewer clusters")
     try:
         fit_words = _fit_words(request, table)
@@ -139,11 +147,20 @@ def prepare(request: Request, screen: Screen) -> Job:
     except TableError as error:
         raise Trouble(str(error)) from None
     known = read_statements(request, table, screen)
+    neighbours = None
+    if request.connected is not None:
+        from coterie.cli._connected import read_neighbours
+
+        with screen.stage(f"reading {request.connected.name}"):
+            neighbours = read_neighbours(
+                request.connected, table, request.id_column, table.ids(request.id_column)
+            )
     metric = plan.metric if request.metric == "auto" else request.metric
     with screen.stage("choosing a method"):
-        choice = _choose(request, table.n_rows, known, metric)
-    parameters = {**choice.parameters, **_bounds(request), **_settings(request, choice)}
-    return Job(request, table, plan, known, choice, metric, parameters, fit_words, coordinates, names)
+        choice, parameters = choose_method(request, table.n_rows, known, metric)
+    return Job(
+        request, table, plan, known, choice, metric, parameters, fit_words, coordinates, names, neighbours
+    )
 
 
 def _names(values: Sequence[str], table: Table) -> list[str]:
@@ -218,124 +235,6 @@ def _with_hint(message: str, request: Request, table: Table) -> str:
     if "column" in message and "kind" not in message:
         return f"{message} (a file of pairs has the columns {PAIR_COLUMNS})"
     return message
-
-
-# ---- method and parameters ----------------------------------------------------------------------------
-
-
-def _choose(request: Request, n_rows: int, known: Constraints, metric: str) -> Choice:
-    from coterie.exceptions import InfeasibleConstraintsError
-    from coterie.methods import ONE_START_ABOVE, Choice, Task, choose, find_method
-
-    bounds = set()
-    if request.size_min is not None or request.size_max is not None:
-        bounds.add("sizes")
-    if request.load is not None:
-        if not bounds:
-            raise Trouble("--load counts in bounds on sizes; give --size-min or --size-max too")
-        bounds.add("loads")
-    if request.group_min is not None or request.group_max is not None:
-        if request.group is None:
-            raise Trouble("--group-min and --group-max need --group, the column that holds the groups")
-        bounds.add("groups")
-    elif request.group is not None:
-        raise Trouble("--group needs --group-min or --group-max: how many of each group a cluster holds")
-    assert request.n_clusters is not None
-    task = Task(n_rows, request.n_clusters, known, frozenset(bounds), metric)
-    if request.method.casefold() == "auto":
-        try:
-            choice = choose(task)
-        except InfeasibleConstraintsError as error:
-            raise Trouble("what you know cannot all be met", INFEASIBLE, str(error)) from None
-    else:
-        try:
-            method = find_method(request.method)
-        except ValueError as error:
-            raise Trouble(str(error)) from None
-        choice = Choice(method, "asked for")
-        if n_rows > ONE_START_ABOVE:
-            choice = Choice(method, "asked for; one start, since there are many rows", {"n_init": 1})
-    refused = choice.method.refuses(task)
-    if refused is not None:
-        raise Trouble(f"{choice.method.name} {refused}; `coterie methods` lists what each takes")
-    return choice
-
-
-def _bounds(request: Request) -> dict[str, Any]:
-    typed = {
-        "size_min": request.size_min,
-        "size_max": request.size_max,
-        "group_min": request.group_min,
-        "group_max": request.group_max,
-    }
-    for name in ("group_min", "group_max"):
-        if "," in (typed[name] or ""):
-            raise Trouble(
-                f"--{name.replace('_', '-')} {typed[name]}: give one number, which holds for every group"
-            )
-    return {name: _bound(name, text) for name, text in typed.items() if text is not None}
-
-
-_LARGEST = 2**53  # above, whole numbers are no longer exact
-
-
-def _bound(name: str, text: str) -> Any:
-    """A number of items, a share of the mean size, or one of these for each cluster."""
-    option = f"--{name.replace('_', '-')}"
-    numbers: list[float] = []
-    for part in text.split(","):
-        try:
-            number: float = int(part)
-        except ValueError:
-            try:
-                number = float(part)
-            except ValueError:
-                raise Trouble(
-                    f"{option} {text}: {part.strip()!r} is not a number; give one number, a share such as "
-                    "0.8, or one number for each cluster, with commas"
-                ) from None
-        if not abs(number) <= _LARGEST:
-            raise Trouble(f"{option} {one_line(text)[:40]}: give a number that is not out of all bounds")
-        numbers.append(number)
-    return numbers[0] if len(numbers) == 1 else numbers
-
-
-# Parameters that have an option of their own.
-_OPTIONS = {
-    "n_clusters": "-k",
-    "random_state": "--seed",
-    "metric": "--metric",
-    "size_min": "--size-min",
-    "size_max": "--size-max",
-    "group_min": "--group-min",
-    "group_max": "--group-max",
-}
-
-
-def _settings(request: Request, choice: Choice) -> dict[str, Any]:
-    """What `--set name=value` says about parameters of the method."""
-    found: dict[str, Any] = {}
-    if not request.settings:
-        return found
-    allowed = set(choice.method.estimator().get_params()) - {*_OPTIONS, "verbose", "warm_start"}
-    for setting in request.settings:
-        name, equals, value = setting.partition("=")
-        name = name.strip().replace("-", "_")
-        if not equals:
-            raise Trouble(f"--set {setting}: write it as name=value")
-        if name in _OPTIONS:
-            raise Trouble(f"--set {setting}: say that with {_OPTIONS[name]}")
-        if name not in allowed:
-            near = difflib.get_close_matches(name, sorted(allowed), n=1)
-            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(allowed))}"
-            raise Trouble(f"--set {setting}: {choice.method.name} has no parameter {name!r} to set; {hint}")
-        try:
-            found[name] = json.loads(value)
-        except (ValueError, RecursionError):
-            found[name] = value
-        if value in ("inf", "Infinity"):
-            found[name] = float("inf")
-    return found
 
 
 # ---- columns that are given to the fit ----------------------------------------------------------------

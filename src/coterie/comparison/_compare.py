@@ -28,6 +28,7 @@ from coterie.constraints._sample import as_generator
 from coterie.constraints._statements import FloatArray, IntArray
 from coterie.exceptions import (
     DeadEndError,
+    DeadEndWarning,
     InfeasibleConstraintsError,
     UndecidedError,
     ViolatedConstraintsWarning,
@@ -78,12 +79,14 @@ def compare(
     methods : list, optional
         Names of methods, estimators, or pairs of a name and an estimator. An estimator keeps its own
         settings, also its number of clusters; `metric` and `parameters` are for the methods given by name. By
-        default all methods that can deal with what is given (`coterie.methods.suitable_methods`).
+        default all methods that can deal with what is given (`coterie.methods.suitable_methods`). One that
+        finds the number of clusters itself, such as COPCobweb, takes part only if it is named.
     metric : {"sqeuclidean", "cosine"}
         The distance.
     parameters : mapping, optional
         Parameters for every method that has them, such as ``{"size_min": 20}``. A method that has no bounds
-        cannot take part where bounds are given.
+        cannot take part where bounds are given, nor one that cannot keep clusters connected where
+        ``connectivity`` is.
     n_folds : int, default 5
         Into how many parts the pairs are dealt.
     n_repeats : int, optional
@@ -116,6 +119,8 @@ def compare(
         - ``kept_broken``: share of the kept statements that the method broke.
         - ``seconds``: time of a fit, on average; the first fit, which may load compiled code, is left out.
         - ``smallest``, ``largest``: size of the smallest and of the largest cluster in any fit.
+        - ``fewest``, ``most``: the least and the largest number of clusters in any fit. Most methods make
+          `n_clusters`; see `coterie.methods.Method.takes_k` and `DeadEndWarning` for those that may not.
         - ``status``: "ok", or why there is no score.
         - ``chosen``: true in one row.
 
@@ -172,7 +177,15 @@ def compare(
     parameters = {} if parameters is None else dict(parameters)
     given = {"sample_weight": sample_weight, "size_weight": size_weight, "groups": groups}
     fit_with = {name: value for name, value in given.items() if value is not None}
-    task = Task(X.shape[0], k, known, _bounds(parameters, size_weight, groups), metric)
+    task = Task(
+        X.shape[0],
+        k,
+        known,
+        _bounds(parameters, size_weight, groups),
+        metric,
+        connected=parameters.get("connectivity") is not None,
+        weighted=sample_weight is not None,
+    )
     entrants = find_entrants(methods, task, parameters, fit_with)
     folds = list(_all_folds(known, questions, n_folds, n_repeats, random_state))
     if not any(len(fold.asked) for fold, _ in folds):
@@ -190,6 +203,7 @@ def _bounds(parameters: Mapping[str, Any], size_weight: Any, groups: Any) -> fro
     told = {name for name, value in parameters.items() if value is not None}
     found = {
         "sizes": bool(told & {"size_min", "size_max"}),
+        "minima": "size_min" in told,
         "loads": size_weight is not None,
         "groups": groups is not None or bool(told & {"group_min", "group_max"}),
     }
@@ -227,6 +241,8 @@ class _Tally:
     n_kept: int = 0
     smallest: int | None = None
     largest: int | None = None
+    fewest: int | None = None
+    most: int | None = None
     agreement: list[float] = field(default_factory=list)
     failure: str | None = None
     error: Exception | None = None
@@ -254,6 +270,9 @@ class _Tally:
         sizes = np.unique(labels[labels >= 0], return_counts=True)[1].tolist() or [0]
         self.smallest = min([*sizes, *([] if self.smallest is None else [self.smallest])])
         self.largest = max([*sizes, *([] if self.largest is None else [self.largest])])
+        k = len(np.unique(labels[labels >= 0]))
+        self.fewest = k if self.fewest is None else min(k, self.fewest)
+        self.most = k if self.most is None else max(k, self.most)
         return labels
 
     def mean_agreement(self) -> float:
@@ -272,9 +291,10 @@ def _run(X: Any, tallies: list[_Tally], folds: list[tuple[Fold, int]], progress:
             if tally.failure is not None:
                 continue
             with warnings.catch_warnings():
-                # the frame says what was broken, and how small the clusters are
+                # the frame says what was broken, how small the clusters are, and how many
                 warnings.simplefilter("ignore", ViolatedConstraintsWarning)
                 warnings.simplefilter("ignore", ConvergenceWarning)
+                warnings.simplefilter("ignore", DeadEndWarning)
                 labels = tally.fit(X, fold, seed)
             if labels is not None:
                 found.append((tally, labels))
@@ -338,6 +358,8 @@ def _columns(
                 "seconds": tally.seconds / (tally.n_fits - 1),
                 "smallest": tally.smallest,
                 "largest": tally.largest,
+                "fewest": tally.fewest,
+                "most": tally.most,
                 "status": "ok",
                 "chosen": number == chosen,
             }

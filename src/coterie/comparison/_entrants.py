@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sklearn.base import clone
@@ -55,7 +55,7 @@ def find_entrants(
     )
     if not listed:
         raise ValueError(
-            "no method takes all that is given here (statements, bounds, distance) together."
+            "no method takes all that is given here (statements, bounds, connectivity, distance) together."
             if methods is None
             else "methods is empty: name at least one, or leave it out to compare all that are suitable."
         )
@@ -128,7 +128,7 @@ def _by_name(
     def make(seed: int) -> Any:
         return method.build(task.n_clusters, metric=task.metric, random_state=seed, **own)
 
-    refusal = method.refuses(task) or _missing_arguments(method.estimator.fit, fit_with)
+    refusal = method.refuses(task, own) or _missing_arguments(method.estimator.fit, fit_with)
     return Entrant(method.name, make, fit_with=fit_with, refusal=refusal)
 
 
@@ -157,10 +157,10 @@ def _missing_arguments(fit: Any, wanted: Mapping[str, Any]) -> str | None:
 
 
 def _plain(task: Task, parameters: Mapping[str, Any], fit_with: Mapping[str, Any]) -> Entrant:
-    """The first method of the registry that keeps the bounds, without any statement."""
-    free = Task(task.n_items, task.n_clusters, None, task.bounds, task.metric)
-    method = next((one for one in METHODS if one.refuses(free) is None), None)
+    """The first method of the registry that keeps bounds and connections, without any statement."""
+    free = replace(task, constraints=None)
+    method = next((one for one in METHODS if one.takes_k and one.refuses(free) is None), None)
     if method is None:
-        return Entrant(PLAIN, lambda seed: None, told=False, refusal="no method keeps these bounds")
+        return Entrant(PLAIN, lambda seed: None, told=False, refusal="no method keeps all of this")
     found = _by_name(method, free, parameters, fit_with)
     return Entrant(PLAIN, found.make, told=False, fit_with=fit_with, refusal=found.refusal)

@@ -116,8 +116,10 @@ def item_name(ids: Ids | None, item: int) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, or pandas' NA, which answers neither yes nor no when compared."""
-    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
+    """None, NaN, or pandas' NA and NaT, of which the first answers neither yes nor no when compared."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value
 
 
 def read_pairs(value: Any, name: str, ids: Ids | None) -> IntArray:

@@ -18,6 +18,8 @@ from coterie.constraints._violations import said
 from coterie.hierarchy._vetoes import Rules
 
 _SHOWN = 10
+# Rows of a frame.
+_MOST_ROWS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,10 @@ class Blocked:
 
     def to_frame(self, library: str | None = None) -> Any:
         """Return a data frame, one row a pair of clusters; `library`: "pandas", "polars" or "pyarrow"."""
+        if len(self) > _MOST_ROWS:
+            raise ValueError(
+                f"{len(self):,} pairs of clusters are too many for a frame; iterate over blocked_ for some."
+            )
         blocks = list(self)
 
         def name(item: int | None) -> Any:

@@ -126,10 +126,10 @@ class COPCobweb(ConstrainedClusterMixin, BaseEstimator):
     >>> from coterie.hierarchy import COPCobweb
     >>> animals = np.array([["fur", "4"], ["fur", "4"], ["feathers", "2"], ["feathers", "2"], ["skin", "2"]])
     >>> COPCobweb(categorical_features=[0, 1]).fit(animals).labels_
-    array([0, 0, 1, 1, 1])
+    array([0, 0, 1, 1, 1], dtype=int32)
     >>> known = Constraints(must_link=[(0, 4)], n_items=5)
     >>> COPCobweb(categorical_features=[0, 1]).fit(animals, constraints=known).labels_
-    array([0, 0, 1, 1, 0])
+    array([0, 0, 1, 1, 0], dtype=int32)
     """
 
     obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
@@ -138,7 +138,7 @@ class COPCobweb(ConstrainedClusterMixin, BaseEstimator):
         "categorical_features": anything("None, a mask, column numbers or column names"),
         "acuity": real(0.0, above=True) | one_of("auto"),
         "shuffle": instance(bool, "True or False"),
-        "verbose": whole(0),
+        "verbose": whole(0) | one_of(True, False),
         "random_state": anything("a seed"),
     }
 
@@ -207,13 +207,13 @@ class COPCobweb(ConstrainedClusterMixin, BaseEstimator):
         """The numbers, what they were divided by, and the acuity."""
         if self.acuity != "auto":
             return numeric, np.ones(numeric.shape[1]), float(self.acuity)
-        numeric = numeric - numeric[0]  # so that a constant has no spread at all
+        numeric = numeric / 2.0 - numeric[0] / 2.0  # so that a constant has no spread at all, nor overflows
         largest = np.abs(numeric).max(axis=0)
         largest[largest == 0.0] = 1.0
         numeric /= largest
         spread = numeric.std(axis=0)
         spread[spread == 0.0] = 1.0
-        return numeric / spread, largest * spread, AUTO_ACUITY
+        return numeric / spread, 2.0 * largest * spread, AUTO_ACUITY
 
     def _sort_in(self, X: Any, items: Items, known: Constraints, n_values: int) -> tuple[Tree, Index, Floats]:
         """The tree, the leaf of each must-link component, and the history."""
@@ -238,7 +238,7 @@ class COPCobweb(ConstrainedClusterMixin, BaseEstimator):
         return tags
 
 
-def _numbered(tree: Tree, leaf: Index) -> tuple[Index, Index, Index]:
+def _numbered(tree: Tree, leaf: Index) -> tuple[Index, Index, Any]:
     """Parents, the node of each item, and its label, with the nodes numbered as the class says."""
     n_nodes = int(tree.state[1])
     parent = tree.parent[:n_nodes]
@@ -264,4 +264,4 @@ def _numbered(tree: Tree, leaf: Index) -> tuple[Index, Index, Index]:
     number = np.full(n_nodes, -1, dtype=np.int64)
     number[nodes] = np.arange(len(nodes))
     parents = np.concatenate([[-1], number[parent[nodes[1:]]]])
-    return parents, number[leaf], np.argsort(np.argsort(first))[labels]
+    return parents, number[leaf], np.argsort(np.argsort(first)).astype(np.int32)[labels]

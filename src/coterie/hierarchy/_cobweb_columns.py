@@ -93,6 +93,8 @@ def _number_by_number(X: NDArray[Any], columns: list[int], names: Sequence[str] 
         for row, value in enumerate(X[:, column].tolist()):
             try:
                 numbers[row, at] = np.nan if is_missing(value) else float(value)
+            except TypeError as error:
+                raise TypeError(f"{_place(row, column, names)} holds {value!r}: {error}.") from None
             except ValueError:
                 raise ValueError(
                     f"{_place(row, column, names)} holds {value!r}, which is no number. If the column is "

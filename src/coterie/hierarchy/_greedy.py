@@ -59,8 +59,11 @@ class Tree(NamedTuple):
     """A k-d tree: points in the order of the leaves, their units, and the boxes of its nodes.
 
     Children of a node are `children` and the next one (-1: a leaf of the points start..stop). `held` are the
-    roots that the points of a node belong to, `n_held` how many; -1: too many to be listed. `silent` are
-    `n_silent[0]` units whose clusters do not look for others, `points` the number of points of each root.
+    roots that the points of a node belong to, `n_held` how many; -1: too many to be listed. `mask` has a bit
+    for each of some 60 common tags that a root carries. Roots that carry these and no others (`pure`) are
+    listed by their mask m alone, as ~m, which keeps those away who share a bit; so three sources make seven
+    entries at most. `least` is the least load of a root of a node. `silent` are `n_silent[0]` units whose
+    clusters do not look for others, `points` the number of points of each root.
     """
 
     X: Floats
@@ -72,7 +75,10 @@ class Tree(NamedTuple):
     high: Floats
     held: Index
     n_held: Index
+    least: Floats
     stack: Index
+    mask: Index
+    pure: Index
     points: Index
     silent: Index
     n_silent: Index
@@ -212,16 +218,16 @@ def merge_edges(begin: int, end: int, head: Index, tail: Index, length: Floats, 
 
 
 @kernel
-def note_root(tree: Tree, node: int, root: int) -> None:
-    """Add a root to the list of a node; too long a list is given up. `held`, `n_held` are written."""
+def note_root(tree: Tree, node: int, entry: int) -> None:
+    """Add a root or ~mask to the list of a node, or give the list up; `held` and `n_held` are written."""
     n = tree.n_held[node]
     for t in range(n):
-        if tree.held[node, t] == root:
+        if tree.held[node, t] == entry:
             return
     if n == tree.held.shape[1]:
         tree.n_held[node] = -1
         return
-    tree.held[node, n] = root
+    tree.held[node, n] = entry
     tree.n_held[node] = n + 1
 
 
@@ -232,10 +238,15 @@ def note_roots(tree: Tree, v: Vetoes) -> None:
         tree.n_held[node] = 0
         child = tree.children[node]
         if child < 0:
+            tree.least[node] = np.inf
             for p in range(tree.start[node], tree.stop[node]):
+                root = find(v.parent, tree.unit[p])
+                tree.least[node] = min(tree.least[node], v.load[root])
                 if tree.n_held[node] >= 0:
-                    note_root(tree, node, find(v.parent, tree.unit[p]))
-        elif tree.n_held[child] < 0 or tree.n_held[child + 1] < 0:
+                    note_root(tree, node, ~tree.mask[root] if tree.mask[root] and tree.pure[root] else root)
+            continue
+        tree.least[node] = min(tree.least[child], tree.least[child + 1])
+        if tree.n_held[child] < 0 or tree.n_held[child + 1] < 0:
             tree.n_held[node] = -1
         else:
             for half in range(child, child + 2):
@@ -271,17 +282,22 @@ def nearest_legal(p: int, bound: float, tree: Tree, v: Vetoes) -> tuple[int, flo
                 gap += (x - tree.high[node, f]) ** 2
         if gap >= best:
             continue
-        if tree.n_held[node] >= 0:
+        legal = v.load[mine] + tree.least[node] <= v.cap
+        if legal and tree.n_held[node] >= 0:
             legal = False
             for t in range(tree.n_held[node]):
-                other = find(v.parent, tree.held[node, t])
-                if other != mine and not apart(mine, other, v):
-                    legal = True
+                entry = tree.held[node, t]
+                if entry < 0:  # who carried these tags then carries them now
+                    legal = ~entry & tree.mask[mine] == 0
+                else:
+                    other = find(v.parent, entry)
+                    legal = other != mine and not apart(mine, other, v)
+                if legal:
                     break
-            if not legal:
-                if node == 0:
-                    nearest = -2
-                continue
+        if not legal:
+            if node == 0:
+                nearest = -2
+            continue
         child = tree.children[node]
         if child >= 0:
             # the child whose middle is nearer is looked at first
@@ -411,6 +427,8 @@ def merge_nearest(tree: Tree, q: Queue, v: Vetoes, m: Merges, budget: int) -> No
                 m.made[0] += 1
                 q.counters[3] -= 1
                 r = unite(a, b, v)
+                tree.mask[r] = tree.mask[a] | tree.mask[b]
+                tree.pure[r] = tree.pure[a] & tree.pure[b]
                 tree.points[r] = tree.points[a] + tree.points[b]
         if q.counters[1] > 8 * n:
             note_roots(tree, v)

@@ -34,6 +34,7 @@ from coterie.exceptions import DeadEndError, DeadEndWarning, InfeasibleConstrain
 from coterie.graphs import islands, read_graph
 from coterie.hierarchy._blocked import Blocked
 from coterie.hierarchy._islands import check_links_on_map
+from coterie.hierarchy._matrix import check_room, make_even
 from coterie.hierarchy._merging import LINKAGES, Data, find_merges, in_range
 from coterie.hierarchy._repair import repaired
 from coterie.hierarchy._tree import cut, linkage_matrix
@@ -113,12 +114,13 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
 
     Notes
     -----
-    Without connectivity: a matrix of P x P for P must-link components (refused above 20,000), time O(P^2);
-    single linkage of more than 8,000 Euclidean rows is done on a k-d tree in linear memory. With
-    connectivity Ward and single linkage take memory linear in items and edges, and time near linear;
-    complete and average need the matrix, too.
+    Without connectivity: a matrix of P x P for P must-link components (refused above 20,000), time O(P^2).
+    Single linkage of dense Euclidean rows needs none: beyond 20,000 components, and below where that is
+    faster, it is done on a k-d tree in linear memory; the time is near linear with few features, and nears
+    O(n^2) with many. With connectivity Ward and single linkage take memory linear in items and edges, and
+    time near linear as long as no cluster has very many neighbours; complete and average need the matrix, too.
 
-    The heights rise by nature, so `history_` does, too.
+    `history_` holds heights, which rise from merge to merge (on a map, nearly always).
 
     References
     ----------
@@ -222,7 +224,7 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
         if self.connectivity is not None:
             self._graph = read_graph(self.connectivity, n, ids=known.ids, X=X)
         sizes = self._islands(known, rules, strict)
-        X, unit = in_range(self._prepared(X), self.metric)  # heights go back by the unit
+        X, unit = in_range(self._prepared(X, rules.n_units), self.metric)  # heights go back by the unit
         data = Data(X, self.metric, self.linkage, self._graph, self.propagate)
         with progress(self, X, max_steps=_steps(rules.n_units), name="part") as starts, starts() as step:
             left, right, height = find_merges(data, rules, step)
@@ -289,8 +291,14 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
                 f"size_max={self.size_max!r} is a share of the mean size, which needs n_clusters; with "
                 "distance_threshold give a number of items."
             )
-        if self.size_max is not None and not self.size_max > 0:
-            raise ValueError(f"size_max must be above 0; got {self.size_max!r}.")
+        most = self.size_max
+        if most is not None and not most > 0:
+            raise ValueError(f"size_max must be above 0; got {most!r}.")
+        if most is not None and size_weight is None and 1 < most < np.inf and most != int(most):
+            raise ValueError(
+                f"size_max={most!r}, but items are counted whole. Give a whole number, or a share of the "
+                "mean size between 0 and 1."
+            )
         return read_bounds(None, self.size_max, n, k or 1, size_weight=size_weight, check=strict)
 
     def _check_loads(self, rules: Rules, known: Constraints) -> None:
@@ -325,14 +333,18 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
             )
         return sizes
 
-    def _prepared(self, X: Any) -> Any:
+    def _prepared(self, X: Any, n_units: int) -> Any:
         """X as the loops take it."""
         if self.linkage == "ward" and self._graph is not None and sparse.issparse(X):
             raise ValueError(
                 "Ward with a connectivity keeps the mean of every cluster, which is dense: pass X.toarray(), "
                 "or fewer features, for example by TruncatedSVD."
             )
-        return _checked_distances(X) if self._given else X
+        if not self._given:
+            return X
+        if self._graph is None or self.linkage != "single":
+            check_room(n_units, self.linkage, connected=self._graph is not None)
+        return _checked_distances(X)
 
     # ---- the outcome ----------------------------------------------------------------------------------
 
@@ -423,16 +435,9 @@ def _checked_distances(X: Any) -> Any:
     if (X < 0).any():
         i, j = (int(at[0]) for at in np.nonzero(X < 0))
         raise ValueError(f"distances must not be negative; X[{i}, {j}] is {X[i, j]:g}.")
-    crumb = 1e-6 if X.dtype == np.float32 else 1e-10
-    gap = np.abs(X - X.T)
-    i, j = divmod(int(np.argmax(gap)), len(gap))
-    if gap[i, j] > crumb * X.max():
-        raise ValueError(
-            f"distances must be the same both ways; X[{i}, {j}] is {X[i, j]:g}, X[{j}, {i}] is {X[j, i]:g}."
-        )
     own = int(np.argmax(np.diag(X)))
-    if X[own, own] > crumb * X.max():
+    if X[own, own] > 1e-6 * X.max():
         raise ValueError(f"the distance of an item to itself must be 0; X[{own}, {own}] is {X[own, own]:g}.")
-    even = (X.astype(np.float64) + X.T) / 2.0
+    even = make_even(X.astype(np.float64), "precomputed distances", items=True)
     np.fill_diagonal(even, 0.0)
     return even

@@ -88,12 +88,51 @@ def check_lengths(found: Floats, metric: Any) -> Floats:
     return found
 
 
+def metric_words(X: Any, metric: Any) -> dict[str, Any]:
+    """What a metric measures from all rows at once: deviations, or their covariance."""
+    if not isinstance(metric, str) or metric not in ("seuclidean", "mahalanobis"):
+        return {}
+    if metric == "seuclidean":
+        return {"V": X.var(axis=0, ddof=1)}
+    covariance = np.atleast_2d(np.cov(X.T))
+    if np.linalg.matrix_rank(covariance) < len(covariance):
+        raise ValueError(
+            'metric="mahalanobis" needs features of which none follows from the others, and more rows than '
+            "features; leave some out."
+        )
+    return {"VI": np.linalg.inv(covariance)}
+
+
+def make_even(D: Floats, told: str, *, items: bool) -> Floats:
+    """Make distances the same both ways where only rounding differs, in place; else raise.
+
+    `items`: rows are items, which can be named.
+    """
+    most, crumb = float(D.max(initial=0.0)), 1e-6
+    rows = max(1, _BLOCK // len(D))
+    for first in range(0, len(D), rows):
+        part = slice(first, first + rows)
+        there, back = D[part, first:], D[first:, part].T
+        gap = np.abs(there - back)
+        if gap.max() > crumb * most:
+            i, j = divmod(int(np.argmax(gap)), gap.shape[1])
+            where = f" between items {first + i} and {first + j}" if items else ""
+            raise ValueError(
+                f"{told} must be the same both ways; one{where} is {there[i, j]:g}, and {back[i, j]:g} back."
+            )
+        even = (there + back) / 2.0
+        D[part, first:] = even
+        D[first:, part] = even.T
+    return D
+
+
 class ItemDistances:
     """Distances of some items to all, by any metric or given."""
 
     def __init__(self, X: Any, metric: Any) -> None:
         self.X, self.metric = X, metric
         self.plain = metric == "euclidean" and not sparse.issparse(X)
+        self.words = {} if self.plain else metric_words(X, metric)
         if self.plain:
             self.X = np.ascontiguousarray(X, dtype=np.float64)
 
@@ -103,10 +142,11 @@ class ItemDistances:
             found = squared_distances(self.X[items], self.X, None if out is None else out[: len(items)])
             return found if squared else np.sqrt(found, out=found)
         if isinstance(self.metric, str) and self.metric == "precomputed":
-            found = self.X[items].astype(np.float64)
+            found = self.X[items].astype(np.float64, copy=False)
         else:
-            found = pairwise_distances(self.X[items], self.X, metric=self.metric).astype(np.float64)
-            check_lengths(found, self.metric)
+            rows, words = self.X[items], self.words
+            found = pairwise_distances(rows, self.X, metric=self.metric, **words)
+            found = check_lengths(found.astype(np.float64, copy=False), self.metric)
         return np.square(found, out=found) if squared else found
 
 
@@ -118,11 +158,16 @@ def unit_distances(X: Any, metric: Any, how: int, unit: Index, size: Index) -> F
         member = sparse.csr_array((np.ones(n), (unit, np.arange(n))), (n_units, n))
         mean = distances.X if n_units == n else np.asarray(member @ distances.X) / size[:, None]
         return _ward(squared_distances(mean, mean), size)
+    D = _between(distances, how, unit, size)
+    return D if distances.plain else make_even(D, f"distances by metric={metric!r}", items=n == n_units)
+
+
+def _between(distances: ItemDistances, how: int, unit: Index, size: Index) -> Floats:
+    """Linkage distances between units from those between items."""
+    n, n_units = len(unit), len(size)
     if n_units == n:
         D = distances.of(np.arange(n), squared=how == WARD)
-        if how == WARD:
-            return _ward(D, size)
-        return D
+        return _ward(D, size) if how == WARD else D
     if how == WARD:
         # the distance of two means follows from mean squared distances across and within
         D = _reduced(distances, AVERAGE, unit, size, squared=True) / np.outer(size, size)
@@ -130,12 +175,12 @@ def unit_distances(X: Any, metric: Any, how: int, unit: Index, size: Index) -> F
         D -= within[:, None]
         D -= within
         return _ward(np.maximum(D, 0.0, out=D), size)
+    D = _reduced(distances, how, unit, size)
     if how == AVERAGE:
-        D = _reduced(distances, AVERAGE, unit, size)
         D /= size[:, None]
         D /= size
-        return D
-    return _reduced(distances, how, unit, size)
+        _mirror.for_work(D.size)(D)  # sums in another order differ in their last digit
+    return D
 
 
 def _ward(squared: Floats, size: Index) -> Floats:
@@ -159,6 +204,17 @@ def _reduced(
         items = np.arange(first, min(first + rows, len(unit)))
         fold(how, distances.of(items, squared=squared, out=block), unit[items], unit, out)
     return out
+
+
+@kernel
+def _mirror(D: Floats) -> None:
+    """Copy what is above the diagonal below it, tile by tile; writes `D`."""
+    n = D.shape[0]
+    for top in range(0, n, 64):
+        for left in range(top, n, 64):
+            for i in range(top, min(n, top + 64)):
+                for j in range(max(left, i + 1), min(n, left + 64)):
+                    D[j, i] = D[i, j]
 
 
 @kernel

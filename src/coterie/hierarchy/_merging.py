@@ -35,6 +35,7 @@ from coterie.hierarchy._matrix import (
     MOST_UNITS,
     check_lengths,
     check_room,
+    metric_words,
     propagate_links,
     unit_distances,
 )
@@ -159,6 +160,7 @@ def _lengths(data: Data, i: Any, j: Any) -> Floats:
     if data.given:
         return np.asarray(data.X[i, j], dtype=np.float64)
     found = np.empty(len(i))
+    words = metric_words(data.X, data.metric)
     rows = max(1, (1 << 22) // data.X.shape[1])
     for first in range(0, len(i), rows):
         part = slice(first, first + rows)
@@ -167,22 +169,23 @@ def _lengths(data: Data, i: Any, j: Any) -> Floats:
             gap = a.astype(np.float64) - b
             found[part] = np.sqrt(np.einsum("ij,ij->i", gap, gap))
         else:
-            found[part] = _paired(a, b, data.metric)
+            found[part] = _paired(a, b, data.metric, words)
     return check_lengths(found, data.metric)
 
 
-def _paired(a: Any, b: Any, metric: Any) -> Floats:
+def _paired(a: Any, b: Any, metric: Any, words: dict[str, Any]) -> Floats:
     """Distances of the rows of a to those of b, one to one, by any metric."""
     if sparse.issparse(a) or not (callable(metric) or metric in PAIRED_DISTANCES):
         # row by row where there is no other way
-        return np.array([pairwise_distances(a[[t]], b[[t]], metric=metric)[0, 0] for t in range(a.shape[0])])
+        pairs = (pairwise_distances(a[[t]], b[[t]], metric=metric, **words) for t in range(a.shape[0]))
+        return np.array([found[0, 0] for found in pairs])
     return paired_distances(a, b, metric=metric)
 
 
 def _among_points(data: Data, rules: Rules, step: Step) -> tuple[Index, Index, Floats]:
     """Single linkage on a k-d tree."""
     n = len(rules.unit)
-    tree = build_tree(np.asarray(data.X, dtype=np.float64), rules.unit)
+    tree = build_tree(np.asarray(data.X, dtype=np.float64), rules)
     vetoes, merges = rules.arrays(), _room_for_merges(rules.n_units)
     queue = _queue(n, [0, 0, 0, rules.n_units])
     note_roots.for_work(4 * n)(tree, vetoes)

@@ -10,6 +10,7 @@ from coterie.report._facts import Facts, Trace
 from coterie.report._html import Markup, cut, shape, tag
 from coterie.report._rows import Floats
 from coterie.report._style import colour_class, marker_of
+from coterie.report._words import number
 
 _WIDTH = 1000
 _MARGIN = 22
@@ -109,8 +110,25 @@ def _links(facts: Facts, at: Floats) -> Markup:
     return shape("g", drawn, class_="links crowd" if len(drawn) > CROWD else "links")
 
 
+STEPS = {
+    "objective": "The objective after each half-step",
+    "heights": "The height of each merge",
+    "utility": "Minus the category utility after each item",
+}
+
+
+def course_of(trace: Trace) -> Markup:
+    """The drawing of a trace, with its first and last value."""
+    ends = ("first merge", "last merge") if trace.kind == "heights" else ("start", "end")
+    told = [
+        tag("span", f"{word} {number(value)}")
+        for word, value in zip(ends, trace.values[[0, -1]].tolist(), strict=True)
+    ]
+    return tag("figure", draw_trace(trace), tag("figcaption", told, class_="ends"), class_="course")
+
+
 def draw_trace(trace: Trace) -> Markup:
-    """The objective after each half-step, as a falling line."""
+    """The objective after each half-step (or what else the trace tells), as a line."""
     values, height = trace.values, 200
     if len(values) == 1:
         values = np.repeat(values, 2)
@@ -127,7 +145,7 @@ def draw_trace(trace: Trace) -> Markup:
         viewBox=f"0 0 {_WIDTH} {height}",
         preserveAspectRatio="none",
         role="img",
-        aria_label="The objective after each half-step",
+        aria_label=STEPS[trace.kind],
     )
 
 

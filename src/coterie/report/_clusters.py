@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,8 +56,9 @@ def make_cards(
     near: Near,
     outcomes: Outcomes,
     sizes: Sizes,
+    reaches: Callable[[int, int], bool] | None = None,
 ) -> tuple[Card, ...]:
-    """Make the cards of the clusters that are shown."""
+    """Make the cards of the clusters that are shown; `reaches` tells whether an item borders on a cluster."""
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], [*shown, *(h + 1 for h in shown)]).reshape(2, -1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -72,7 +74,9 @@ def make_cards(
     total = max(len(labels), 1)
     cards = []
     for cluster, typical_items, doubtful_items in chosen:
-        doubts = [Doubt(i, _why(i, ratio[i], int(near.rival[i]), holding, sizes)) for i in doubtful_items]
+        doubts = [
+            Doubt(i, _why(i, ratio[i], int(near.rival[i]), holding, sizes, reaches)) for i in doubtful_items
+        ]
         size = int(counts[cluster])
         found = traits.get(cluster, Traits())
         cards.append(Card(cluster, size, size / total, found, tuple(typical_items), tuple(doubts)))
@@ -89,7 +93,14 @@ def _first(values: Floats, most: int) -> Ints:
     return np.argsort(values, kind="stable")[:most]
 
 
-def _why(item: int, ratio: float, rival: int, holding: Holding, sizes: Sizes) -> str:
+def _why(
+    item: int,
+    ratio: float,
+    rival: int,
+    holding: Holding,
+    sizes: Sizes,
+    reaches: Callable[[int, int], bool] | None,
+) -> str:
     if ratio <= 1.0:
         closer = "as near" if ratio > 0.995 else f"nearly as near ({percent(ratio)})"
         return f"cluster {rival} is {closer}"
@@ -97,6 +108,8 @@ def _why(item: int, ratio: float, rival: int, holding: Holding, sizes: Sizes) ->
     held_by = holding.holds(item, rival) or sizes.holding(item, here, rival)
     if held_by is not None:
         return f"cluster {rival} is nearer; held here by {held_by}"
+    if reaches is not None and not reaches(item, rival):
+        return f"cluster {rival} is nearer, but the item has no neighbour there"
     return f"cluster {rival} is nearer by a hair" if ratio < 1.02 else f"cluster {rival} is nearer"
 
 

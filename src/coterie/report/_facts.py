@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from coterie.report._clusters import Card, largest_clusters, make_cards
 from coterie.report._features import find_traits, read_columns, weighed_features
 from coterie.report._lines import Lines, choose_lines
 from coterie.report._map import Map, draw_map
+from coterie.report._merging import Merging, reach_of, read_merging
 from coterie.report._outcomes import Outcomes, count_clusters, price_of
 from coterie.report._plain import Comparison, compare_with, plain_labels
 from coterie.report._rows import Floats, Ints, Rows, distance_function, nearness
@@ -27,15 +28,25 @@ from coterie.report._spread import measure_of, spread_within
 from coterie.report._statements import Statements, list_statements
 from coterie.report._words import number, value_of
 
+# Steps of a trace that are drawn; of more, so many at equal distances.
+_MOST_STEPS = 1_000
+
 
 @dataclass(frozen=True)
 class Trace:
-    """The objective after each half-step of the best start, and with what tolerance it stopped."""
+    """The objective after each half-step of the best start, and with what tolerance it stopped.
+
+    Of a tree (`kind` "heights") these are the heights of the merges, and of COBWEB ("utility") minus the
+    category utility after each item: neither falls from step to step. `at` counts the steps, since of very
+    many only some are kept.
+    """
 
     values: Floats
+    at: Ints
     n_iter: int | None
     converged: bool | None
     tol: float
+    kind: Literal["objective", "heights", "utility"] = "objective"
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,9 @@ class Facts:
     n_features: int
     sizes: Sizes
     trace: Trace | None
+    merging: Merging | None
+    connected: bool
+    centre: str
     statements: Statements
     comparison: Comparison | None
     left_out: str | None
@@ -142,6 +156,7 @@ def gather(
     columns = () if precomputed else read_columns(features, rows, model)
     traits = {} if precomputed else find_traits(rows, labels, cards_of, columns)
     violations = outcomes.violations
+    asked = getattr(model, "n_clusters", None)
     comparison = None
     if without is not None:
 
@@ -151,8 +166,8 @@ def gather(
         comparison = compare_with(without, labels, known, k, spread, measure_of(model))
     return Facts(
         title=title or f"{type(model).__name__}: {count_of(k, 'cluster')}",
-        verdict=_verdict(rows.n, k, sizes, outcomes),
-        all_well=not violations.n_broken and not sizes.missed,
+        verdict=_verdict(rows.n, k, asked, sizes, outcomes),
+        all_well=not violations.n_broken and not sizes.missed and not _more_than(k, asked),
         n_items=rows.n,
         n_clusters=k,
         labels=labels,
@@ -170,13 +185,16 @@ def gather(
             seed=seed,
         ),
         lines=lines,
-        cards=make_cards(labels, counts, cards_of, traits, near, outcomes, sizes),
+        cards=make_cards(labels, counts, cards_of, traits, near, outcomes, sizes, reach_of(model, labels)),
         weighed=() if precomputed else weighed_features(model, rows, columns),
         n_features=rows.d,
         learned=getattr(getattr(model, "_distortion", None), "name", None) == "mahalanobis",
         prices=outcomes.price.statement is not None or not getattr(model, "_fixed_price", True),
         sizes=sizes,
         trace=_trace(model),
+        merging=read_merging(model, labels),
+        connected=getattr(model, "connectivity", None) is not None,
+        centre=_centre(model),
         statements=list_statements(outcomes),
         comparison=comparison,
         left_out=_left_out(comparison) if outcomes.lacks_weight and to_compare else None,
@@ -209,12 +227,31 @@ def _left_out(comparison: Comparison | None) -> str:
     )
 
 
-def _verdict(n: int, k: int, sizes: Sizes, outcomes: Outcomes) -> str:
+def _more_than(k: int, asked: Any) -> bool:
+    """Whether there are more clusters than were asked for."""
+    return isinstance(asked, int | np.integer) and k > int(asked)
+
+
+def _centre(model: Any) -> str:
+    """What the page calls a centre, where the method itself has none; else nothing."""
+    if hasattr(model, "transform"):
+        return ""
+    metric = getattr(model, "metric", None)
+    if isinstance(metric, str) and metric == "precomputed":
+        return "Near to a centre means here: a small mean distance to the items of the cluster."
+    if isinstance(metric, str) and metric == "cosine":
+        return "The centre of a cluster is here the mean direction of its items."
+    return "The centre of a cluster is here the mean of its items."
+
+
+def _verdict(n: int, k: int, asked: Any, sizes: Sizes, outcomes: Outcomes) -> str:
     """One or two sentences that say how it went."""
     known, violations, missed = outcomes.known, outcomes.violations, sizes.missed
     told = [f"{count_of(n, 'item')} in {count_of(k, 'cluster')}."]
     if sizes.n_outliers:
         told[0] = f"{told[0][:-1]}, {sizes.n_outliers:,} left out."
+    if _more_than(k, asked):
+        told[0] = f"{told[0][:-1]}; {int(asked):,} were asked for."
     noun = "stated pair" if known.groups else "statement"
     stated, broken = violations.n_stated, violations.n_broken
     if not stated:
@@ -236,11 +273,20 @@ def _trace(model: Any) -> Trace | None:
     if not len(values):
         return None
     n_iter, converged = getattr(model, "n_iter_", None), getattr(model, "converged_", None)
+    at = np.arange(len(values))
+    if len(at) > _MOST_STEPS:
+        at = np.unique(np.linspace(0, len(values) - 1, _MOST_STEPS).round().astype(np.int64))
     return Trace(
-        values,
+        values[at],
+        at,
         None if n_iter is None else int(n_iter),
         None if converged is None else bool(converged),
         float(getattr(model, "tol", 0.0)),
+        "heights"
+        if hasattr(model, "linkage_")
+        else "utility"
+        if hasattr(model, "category_utility_")
+        else "objective",
     )
 
 

@@ -316,5 +316,5 @@ def constraint_outcomes(
 
 def count_clusters(model: Any, labels: Iterable[int]) -> int:
     """Number of clusters, those that hold nothing included."""
-    asked = getattr(model, "n_clusters", 0)
+    asked = getattr(model, "n_clusters_", getattr(model, "n_clusters", 0))
     return max(int(asked) if isinstance(asked, (int, np.integer)) else 0, int(np.max(labels, initial=-1)) + 1)  # type: ignore[call-overload]

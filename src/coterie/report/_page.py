@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from coterie._words import count_of
-from coterie.report._charts import MOST_NAMED_POINTS, draw_points, draw_trace, line_sample
+from coterie.report._charts import MOST_NAMED_POINTS, course_of, draw_points, line_sample
 from coterie.report._clusters import MOST_CARDS, Card
 from coterie.report._facts import Facts
 from coterie.report._features import Trait
 from coterie.report._html import Markup, name_of, tag, together
-from coterie.report._page_tables import comparison_section, sizes_section, statements_section
+from coterie.report._page_tables import (
+    comparison_section,
+    merging_section,
+    sizes_section,
+    statements_section,
+)
 from coterie.report._parts import mark, tiles
 from coterie.report._style import LIGHT, colour_class, style_sheet
-from coterie.report._words import number, percent, seconds
+from coterie.report._words import percent, seconds
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 # A bar of a feature ends here: more deviations than this are rare.
@@ -26,6 +31,7 @@ def build_page(facts: Facts, remark: str | None = None) -> str:
         ("map", "Map", _map_section(facts)),
         ("clusters", "Clusters", _cards_section(facts)),
         ("sizes", "Sizes", sizes_section(facts)),
+        ("merging", "Merging", merging_section(facts)),
         ("objective", "Objective", _trace_section(facts)),
         ("statements", "Statements", statements_section(facts)),
         ("comparison", "Without what you know", comparison_section(facts)),
@@ -152,6 +158,7 @@ def _cards_section(facts: Facts) -> Markup:
         "What distinguishes a cluster: the features in which its mean differs most from that of all items, "
         "in standard deviations (sd). Typical items lie nearest to the centre; doubtful ones nearly as near "
         "to another centre, or nearer.",
+        f" {facts.centre}" if facts.centre else None,
         class_="soft small",
     )
     cards = tag("div", [_card(facts, card) for card in facts.cards], class_="cards")
@@ -232,10 +239,15 @@ def _trait(trait: Trait) -> Markup:
 
 def _trace_section(facts: Facts) -> Markup | None:
     trace = facts.trace
-    if trace is None:
+    if trace is None or trace.kind == "heights":
         return None
-    first, last = float(trace.values[0]), float(trace.values[-1])
     words = []
+    if trace.kind == "utility":
+        told = (
+            "Minus the category utility of the clusters, after each item. It goes up and down, since every "
+            "item changes what is to be explained."
+        )
+        return together(tag("p", told, class_="soft small"), course_of(trace))
     if trace.n_iter is not None:
         words.append(f"{count_of(trace.n_iter, 'iteration')} of the best start.")
     if trace.converged is not None:
@@ -249,17 +261,7 @@ def _trace_section(facts: Facts) -> Markup | None:
             " ".join(["What the method makes small, after each half-step:", _minimised(facts), *words]),
             class_="soft small",
         ),
-        tag(
-            "figure",
-            draw_trace(trace),
-            tag(
-                "figcaption",
-                tag("span", f"start {number(first)}"),
-                tag("span", f"end {number(last)}"),
-                class_="ends",
-            ),
-            class_="course",
-        ),
+        course_of(trace),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from coterie._words import count_of
 from coterie.methods import ONE_START_ABOVE
+from coterie.report._charts import course_of
 from coterie.report._facts import Facts
 from coterie.report._html import Markup, cut, name_of, tag, together
 from coterie.report._parts import mark, table, tiles
@@ -29,7 +30,7 @@ def sizes_section(facts: Facts) -> Markup:
     rows = sorted(sizes.rows, key=lambda row: -row.size)[:_MOST_ROWS]
     rows = sorted(rows, key=lambda row: (row.met, row.cluster))
     parts: list[Any] = []
-    if sizes.bounded:
+    if sizes.bounded and sizes.priced:
         parts.append(tag("p", _price_words(sizes), class_="soft small"))
     if sizes.unit == "load":
         parts.append(tag("p", "Sizes count the load of the items, not their number.", class_="soft small"))
@@ -39,14 +40,19 @@ def sizes_section(facts: Facts) -> Markup:
         )
     if len(rows) < len(sizes.rows):
         parts.append(tag("p", f"The {len(rows)} largest of {len(sizes.rows):,}.", class_="soft small"))
-    parts.append(_size_table(rows, sizes.bounded, None))
+    parts.append(_size_table(rows, sizes.bounded, None, sizes.priced))
     for name in dict.fromkeys(row.group for row in sizes.groups):
         parts.append(tag("h3", "Group ", name_of(name)))
         of_group = [row for row in sizes.groups if row.group == name]
         if all(row.low is not None and row.size == row.low for row in of_group):
             parts.append(tag("p", f"Its minima leave no choice: {_DIFFERENCES}.", class_="soft small"))
         parts.append(
-            _size_table(sorted(of_group, key=lambda row: (row.met, row.cluster))[:_MOST_ROWS], True, name)
+            _size_table(
+                sorted(of_group, key=lambda row: (row.met, row.cluster))[:_MOST_ROWS],
+                True,
+                name,
+                sizes.priced,
+            )
         )
     if sizes.note:
         parts.append(tag("p", sizes.note, class_="soft small"))
@@ -73,11 +79,11 @@ def _price_words(sizes: Sizes) -> str:
     return told
 
 
-def _size_table(rows: list[SizeRow], bounded: bool, group: str | None) -> Markup:
+def _size_table(rows: list[SizeRow], bounded: bool, group: str | None, priced: bool) -> Markup:
     widest = max([1e-12, *(row.size for row in rows), *(row.high or row.low or 0.0 for row in rows)])
     names: list[str | tuple[str, str]] = ["Cluster", "Size", ("", "wide")]
     if bounded:
-        names += ["Min", "Max", "Bound", "Price"]
+        names += ["Min", "Max", "Bound", *(["Price"] if priced else [])]
     numeric = {"Size", "Min", "Max", "Price"}
     body = []
     for row in rows:
@@ -94,10 +100,35 @@ def _size_table(rows: list[SizeRow], bounded: bool, group: str | None) -> Markup
             has_bound = row.low is not None or row.high is not None
             state = tag("span", "met", class_="pill") if row.met else tag("span", "missed", class_="pill bad")
             cells += [*bounds, state if has_bound else tag("span", "none", class_="pill none")]
-            cells.append(number(row.price))
+            cells += [number(row.price)] if priced else []
         body.append((tag("span", mark(row.cluster), f"{row.cluster}", class_="cell"), cells))
     caption = "Sizes of the clusters" if group is None else f"Sizes of group {cut(group)}"
     return table(caption, names, body, numeric)
+
+
+# ---- the tree -----------------------------------------------------------------------------------------
+
+
+def merging_section(facts: Facts) -> Markup | None:
+    """How a tree was made, and what keeps its last clusters apart."""
+    found, trace = facts.merging, facts.trace
+    if found is None:
+        return None
+    parts: list[Any] = [tag("p", " ".join(found.told), class_="soft small")]
+    if trace is not None:
+        parts.append(course_of(trace))
+    if found.ended is not None:
+        parts.append(tag("p", found.ended))
+    if found.blocks:
+        which = "" if found.is_roots else " These numbers are those of the last clusters, not of the page."
+        parts += [
+            tag("h3", "What keeps the last clusters apart"),
+            tag("p", f"No merge is legal between the clusters that are left.{which}", class_="soft small"),
+            tag("ul", [tag("li", block) for block in found.blocks], class_="notes"),
+        ]
+        if found.n_left_out:
+            parts.append(tag("p", f"{found.n_left_out:,} more pairs are not listed.", class_="soft small"))
+    return together(parts)
 
 
 # ---- statements ---------------------------------------------------------------------------------------
@@ -202,18 +233,19 @@ def comparison_section(facts: Facts) -> Markup | None:
         figures.append(
             (f"{before:,} → {after:,}", f"of {found.n_stated:,} stated pairs hold: without → with")
         )
-    words = "The same method without statements and bounds, its clusters matched to these as well as can be."
+    same = "The same method, along the same neighbours," if facts.connected else "The same method"
+    words = f"{same} without statements and bounds, its clusters matched to these as well as can be."
     if found.leaves_out:
         words += " Items left out of all clusters count as one more cluster."
     return together(
         tag("p", words, class_="soft small"),
         tiles(figures, "tiles inner"),
-        left_out or _price_of_knowing(found, facts.n_items),
+        left_out or _price_of_knowing(found, facts.n_items, facts.merging is not None),
         _sizes_beside(facts, found),
     )
 
 
-def _price_of_knowing(found: Comparison, n_items: int) -> Markup | None:
+def _price_of_knowing(found: Comparison, n_items: int, tree: bool) -> Markup | None:
     if found.spread is None or found.spread_plain is None:
         return None
     here, before = found.spread, found.spread_plain
@@ -227,7 +259,9 @@ def _price_of_knowing(found: Comparison, n_items: int) -> Markup | None:
     if change > 0:
         return tag("p", f"What you know costs {amount} % more distance ({figures}).")
     why = "it may have led to a better start, or this is chance"
-    if n_items > ONE_START_ABOVE:
+    if tree:
+        why = "each merge is only the best at its time, so that this can happen"
+    elif n_items > ONE_START_ABOVE:
         why += f" (above {ONE_START_ABOVE:,} items the fit without makes one start only)"
     return tag("p", f"With what you know there is {amount} % less distance ({figures}): {why}.")
 

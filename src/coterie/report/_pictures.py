@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie.report._charts import CROWD, point_size
+from coterie.report._charts import CROWD, STEPS, point_size
 from coterie.report._facts import Facts
 from coterie.report._html import cut
 from coterie.report._style import LIGHT, LIGHT_THEME, MARKERS
@@ -30,11 +30,12 @@ def draw_pictures(facts: Facts, folder: Path) -> str | None:
         from matplotlib.figure import Figure
     except ImportError:
         return _MISSING
-    drawn = {"map.png": _draw_map, "sizes.png": _draw_sizes, "objective.png": _draw_trace}
+    trace = "merges.png" if facts.merging is not None else "objective.png"
+    drawn = {"map.png": _draw_map, "sizes.png": _draw_sizes, trace: _draw_trace}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a letter that the font lacks is drawn as a box
         for name, draw in drawn.items():
-            if name == "objective.png" and facts.trace is None:
+            if name == trace and facts.trace is None:
                 continue
             figure = Figure(figsize=_SIZE, dpi=_DOTS_PER_INCH, facecolor="white")
             axes = figure.add_subplot()
@@ -124,9 +125,10 @@ def _draw_sizes(facts: Facts, axes: Any) -> None:
 
 def _draw_trace(facts: Facts, axes: Any) -> None:
     assert facts.trace is not None
-    values = facts.trace.values
+    values, kind = facts.trace.values, facts.trace.kind
     marker = "o" if len(values) <= 40 else None
-    axes.plot(np.arange(len(values)) / 2, values, color=LIGHT[0], linewidth=2, marker=marker, markersize=4)
-    axes.set_xlabel("iteration")
-    axes.set_ylabel("objective")
-    _title(axes, "The objective after each half-step")
+    steps = facts.trace.at / 2 if kind == "objective" else facts.trace.at + 1
+    axes.plot(steps, values, color=LIGHT[0], linewidth=2, marker=marker, markersize=4)
+    axes.set_xlabel({"objective": "iteration", "heights": "merge", "utility": "item"}[kind])
+    axes.set_ylabel({"heights": "height"}.get(kind, "objective"))
+    _title(axes, STEPS[kind])

@@ -37,7 +37,8 @@ class Comparison:
     n_stated, n_broken, n_broken_plain : int
         Stated pairs, and how many are broken with and without what is known.
     spread, spread_plain : float or None
-        Summed distance to the best centres for the labels, if known; both must leave out as many items.
+        Summed distance to the best centres for the labels, if known; both must have as many clusters and
+        leave out as many items.
     measure : str
         What the spread adds up, in words.
     sizes, sizes_plain : tuple of int
@@ -78,6 +79,8 @@ def plain_labels(model: Any, X: Any, *, sample_weight: Any = None) -> Ints | Non
     """
     if not (getattr(model, "constraints_", None) or has_bounds(model)) or lacks_weight(model, sample_weight):
         return None
+    if np.shape(X)[1] != getattr(model, "n_features_in_", np.shape(X)[1]):
+        return None  # other columns than those of the fit, so that it cannot be repeated
     words = model.get_params(deep=False)
     for method in METHODS:
         if method.name == type(model).__name__:
@@ -86,9 +89,9 @@ def plain_labels(model: Any, X: Any, *, sample_weight: Any = None) -> Ints | Non
         words["random_state"] = 0
     if "n_init" in words and np.shape(X)[0] > ONE_START_ABOVE:
         words["n_init"] = 1
-    for quiet in ("verbose", "warm_start"):
-        if quiet in words:
-            words[quiet] = False
+    for name, quiet in (("verbose", 0), ("warm_start", False)):
+        if name in words:
+            words[name] = quiet
     given = {} if sample_weight is None else {"sample_weight": sample_weight}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of empty clusters: this fit is there to be compared with
@@ -112,7 +115,9 @@ def compare_with(
     # -1, in no cluster, is the same on both sides
     renamed = np.append(match, -1)[before]
     broken, broken_plain = known.violations(labels), known.violations(before)
+    # more clusters, or more items left out, make sums of distances smaller for another reason
     comparable = int((labels < 0).sum()) == int((before < 0).sum())
+    comparable = comparable and (counts > 0).sum() == (counts_before > 0).sum()
     return Comparison(
         n_moved=int((renamed != labels).sum()),
         ari=float(adjusted_rand_score(before, labels)),

@@ -46,7 +46,7 @@ class Rows:
         if self.values.ndim != 2:
             raise ValueError(f"X must be a table of rows and columns; got shape {self.values.shape}.")
         if not self.sparse and self.values.dtype.kind != "f":
-            self.values = self.values.astype(np.float64)
+            self.values = _as_numbers(self.values, self.names)
         self.n, self.d = self.values.shape
 
     def take(self, items: Any) -> Any:
@@ -67,6 +67,23 @@ class Rows:
         step = max(1, _BLOCK_CELLS // max(1, width))
         for start in range(0, self.n, step):
             yield slice(start, min(start + step, self.n))
+
+
+def _as_numbers(values: Any, names: tuple[str, ...] | None) -> Floats:
+    """The values as numbers; a column that holds anything else is named."""
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError):
+        for at in range(values.shape[1]):
+            try:
+                values[:, at].astype(np.float64)
+            except (TypeError, ValueError):
+                name = f"column {at}" if names is None else f"column {names[at]!r}"
+                raise ValueError(
+                    f"the page shows numbers, but {name} holds other values; pass X with a column of 0 and 1 "
+                    "for each value instead (pandas.get_dummies)."
+                ) from None
+        raise
 
 
 @dataclass(frozen=True)
@@ -91,8 +108,10 @@ class Near:
 def distance_function(model: Any, rows: Rows, labels: Ints, n_clusters: int) -> Callable[[Any], Floats]:
     """A function of some items (numbers or a slice) to their distances to all centres.
 
-    The model's own, where it has `transform`; else Euclidean distances to the means of the clusters. Columns
-    of clusters that hold nothing are infinite, so that no item is said to be near them.
+    The model's own, where it has `transform`; else mean distances to the items of a cluster where distances
+    were given, cosine distances to the mean directions where the model measures so, and elsewhere Euclidean
+    distances to the means. Columns of clusters that hold nothing are infinite, so that no item is said to be
+    near them.
     """
     empty = np.bincount(labels[labels >= 0], minlength=n_clusters) == 0
     if hasattr(model, "transform"):
@@ -102,6 +121,26 @@ def distance_function(model: Any, rows: Rows, labels: Ints, n_clusters: int) -> 
             return np.where(empty, np.inf, found) if empty.any() else found
 
         return own
+    metric = getattr(model, "metric", None)
+    if isinstance(metric, str) and metric == "precomputed":
+        counts = np.maximum(np.bincount(labels[labels >= 0], minlength=n_clusters), 1)
+        share = indicator(labels, n_clusters).T.multiply(1.0 / counts).tocsr()
+
+        def to_members(items: Any) -> Floats:
+            return np.where(empty, np.inf, np.asarray(rows.values[items].astype(np.float64) @ share))
+
+        return to_members
+    if isinstance(metric, str) and metric == "cosine":
+        from sklearn.preprocessing import normalize
+
+        sums = indicator(labels, n_clusters) @ normalize(rows.values)
+        towards = normalize(np.asarray(sums.toarray() if sparse.issparse(sums) else sums, dtype=np.float64))
+
+        def to_directions(items: Any) -> Floats:
+            away = 1.0 - np.asarray(normalize(rows.values[items]) @ towards.T, dtype=np.float64)
+            return np.where(empty, np.inf, np.maximum(away, 0.0))
+
+        return to_directions
     means, norms = _means(rows, labels, n_clusters)
 
     def to_means(items: Any) -> Floats:

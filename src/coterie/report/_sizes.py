@@ -44,6 +44,8 @@ class Sizes:
         The bounds that were missed.
     n_outliers : int
         Items in no cluster.
+    priced : bool
+        Whether the bounds have prices.
     pinned : bool
         Whether every cluster has the only size that the minima leave, so that only differences of prices
         mean something.
@@ -62,6 +64,7 @@ class Sizes:
     pinned: bool = False
     group_of: Ints | None = None
     note: str | None = None
+    priced: bool = True
 
     def holding(self, item: int, here: int, there: int) -> str | None:
         """The bounds that keep an item out of another cluster: at their prices, that one is dearer."""
@@ -104,6 +107,12 @@ def read_sizes(model: Any, labels: Ints, counts: Ints, size_weight: Any, groups:
         rows = [SizeRow(h, float(size), None, None, True, None) for h, size in enumerate(sizes.tolist())]
         return Sizes(tuple(rows), (), unit, False, (), n_outliers)
 
+    if not hasattr(model, "size_min"):  # a largest size alone, which has no price
+        cap = float(model._bounds.high[0])
+        crumb = 1e-9 * float(sizes.sum())
+        rows = _rows(sizes, np.zeros(k), np.full(k, cap), float(sizes.sum()), None, None, crumb)
+        missed = tuple(model.violations_.shortfalls)
+        return Sizes(tuple(rows), (), unit, True, missed, n_outliers, priced=False)
     note = None
     if groups is None and (model.group_min is not None or model.group_max is not None):
         note = "Groups have bounds of their own; they cannot be counted here without `groups`."

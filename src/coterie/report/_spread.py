@@ -19,8 +19,15 @@ _MOST_WITH_MEDOIDS = 5_000
 
 def measure_of(model: Any) -> str:
     """What `spread_within` adds up, in words."""
+    if _is_ward(model):
+        return "squared distance"
     name = getattr(getattr(model, "_distortion", None), "name", None)
     return {"sqeuclidean": "squared distance", "cosine": "cosine distance"}.get(str(name), "distance")
+
+
+def _is_ward(model: Any) -> bool:
+    """Whether a model merges by Ward's linkage of features, which keeps the summed squares small."""
+    return getattr(model, "linkage", None) == "ward" and getattr(model, "metric", None) == "euclidean"
 
 
 def spread_within(model: Any, rows: Rows, labels: Ints, weight: Floats | None, k: int) -> float | None:
@@ -32,7 +39,7 @@ def spread_within(model: Any, rows: Rows, labels: Ints, weight: Floats | None, k
     if hasattr(model, "medoid_indices_"):
         return _to_medoids(model, rows, labels, weight, k)
     name = getattr(getattr(model, "_distortion", None), "name", None)
-    if name == "sqeuclidean":
+    if name == "sqeuclidean" or _is_ward(model):
         return _squares(rows, labels, weight, k)
     if name == "cosine":
         return _cosines(rows, labels, weight, k)

@@ -76,6 +76,8 @@ def value_of(parameter: Any) -> str:
     if isinstance(parameter, float) and math.isinf(parameter):
         return "infinite"
     text = parameter if isinstance(parameter, str) else repr(parameter)
+    if callable(parameter) and hasattr(parameter, "__name__"):
+        text = f"the function {parameter.__name__}"
     if hasattr(parameter, "shape"):
         text = f"array of shape {tuple(parameter.shape)}"
     return text if len(text) <= 120 else text[:119] + "…"

@@ -69,8 +69,8 @@ def write_report(
     seconds : float, optional
         How long the fit took.
     pictures : bool, default True
-        Whether to write map.png, sizes.png and objective.png beside the page; the page says so where
-        matplotlib is missing.
+        Whether to write map.png, sizes.png and objective.png (of a tree: merges.png) beside the page; the
+        page says so where matplotlib is missing.
     random_state : int, default 0
         Seed of samples of items and statements.
 
