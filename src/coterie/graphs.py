@@ -48,7 +48,8 @@ def read_graph(graph: Any, n_items: int, *, ids: Any = None, X: Any = None) -> A
         - igraph graph: its vertices are numbered like the rows. Where `ids` is given and the vertices have a
           "name", the names are ids.
         - A function of `X` that returns one of these, such as
-          `lambda X: sklearn.neighbors.kneighbors_graph(X, 5)`.
+          `functools.partial(sklearn.neighbors.kneighbors_graph, n_neighbors=5)`. (A lambda cannot be pickled,
+          nor a model that was given one.)
     n_items : int
         Number of items.
     ids : sequence of length n_items, optional

@@ -201,13 +201,14 @@ class Blocked:
         if group.kind == "distinct":
             code, at, of = np.intersect1d(group.codes[left], group.codes[right], return_indices=True)
             x, y = int(left[at[0]]), int(right[of[0]])
-            why = f"both hold an item of {group.names[code[0]]}"
+            why = f"are both of {group.names[code[0]]} (distinct)"
         else:
             x = int(left[0])
             y = int(right[np.argmax(group.codes[right] != group.codes[x])])
-            why = f"items of {group.names[group.codes[x]]} and {group.names[group.codes[y]]}"
+            names = f"{group.names[group.codes[x]]} and {group.names[group.codes[y]]}"
+            why = f"have the labels {names}" if group.kind == "label" else f"are of {names} (across)"
         i, j = int(group.items[x]), int(group.items[y])
-        told = f"clusters {a} and {b}: {why} ({group.kind}): {self._name(i)} and {self._name(j)}"
+        told = f"clusters {a} and {b}: {self._name(i)} and {self._name(j)} {why}"
         return Block(a, b, group.kind, i, j, told)
 
     def _name(self, item: int) -> str:

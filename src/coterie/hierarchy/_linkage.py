@@ -118,7 +118,8 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
     Single linkage of dense Euclidean rows needs none: beyond 20,000 components, and below where that is
     faster, it is done on a k-d tree in linear memory; the time is near linear with few features, and nears
     O(n^2) with many. With connectivity Ward and single linkage take memory linear in items and edges, and
-    time near linear as long as no cluster has very many neighbours; complete and average need the matrix, too.
+    time near linear as long as no cluster has very many neighbours; complete and average need the matrix
+    there, too.
 
     `history_` holds heights, which rise from merge to merge (on a map, nearly always).
 
@@ -395,6 +396,8 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
                     self.labels_, self.n_clusters_, self.repaired_ = found, k, True
                     return
                 why = f" The repair failed: {found}."
+        if len(self.blocked_.islands) > 1:
+            why += f" {self.blocked_.islands_told()}"
         first = next(iter(self.blocked_), None)
         example = "" if first is None else f" For example {first.told}."
         warn_user(f"{told}{why}{example} See blocked_.", DeadEndWarning)

@@ -31,7 +31,7 @@ def check_room(n_units: int, linkage: str, connected: bool) -> None:
         "With a connectivity Ward and single linkage of dense rows need none"
         if connected
         else "Single linkage of dense rows with Euclidean distances needs none; with a connectivity, such as "
-        "lambda X: sklearn.neighbors.kneighbors_graph(X, 10), neither does Ward"
+        "functools.partial(sklearn.neighbors.kneighbors_graph, n_neighbors=10), neither does Ward"
     )
     raise ValueError(
         f"{linkage} linkage of {n_units:,} items (must-links joined) needs a matrix of "

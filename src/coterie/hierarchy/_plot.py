@@ -74,6 +74,8 @@ def plot_dendrogram(model: Any, ax: Any = None, *, n_shown: int = 30, labels: An
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['vetoed: 1 merge', 'must-link: 1 merge', 'cut: 2 clusters']
     """
+    if not hasattr(model, "linkage"):
+        raise TypeError(f"plot_dendrogram draws the tree of a ConstrainedLinkage; got {model!r}.")
     check_is_fitted(model, "linkage_")
     whole = isinstance(n_shown, int | np.integer) and not isinstance(n_shown, bool)
     if not whole or not 2 <= n_shown <= _MOST_SHOWN:
