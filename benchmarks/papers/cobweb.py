@@ -18,7 +18,7 @@ from benchmarks.measure import save, verdict
 from benchmarks.protocol import draw, mean_se, rounded, scores
 from coterie import Constraints
 from coterie.datasets import load_table
-from coterie.hierarchy._cobweb import COPCobweb
+from coterie.hierarchy import COPCobweb
 
 TITLE = "COPCobweb: agreement with the classes under 100 pairs, 20 draws"
 QUICK = True

@@ -63,7 +63,8 @@ class Tree(NamedTuple):
     for each of some 60 common tags that a root carries. Roots that carry these and no others (`pure`) are
     listed by their mask m alone, as ~m, which keeps those away who share a bit; so three sources make seven
     entries at most. `least` is the least load of a root of a node. `silent` are `n_silent[0]` units whose
-    clusters do not look for others, `points` the number of points of each root.
+    clusters do not look for others, `points` the number of points of each root, `dead` (1) tells roots that
+    nobody may join, now or later.
     """
 
     X: Floats
@@ -80,6 +81,7 @@ class Tree(NamedTuple):
     mask: Index
     pure: Index
     points: Index
+    dead: Index
     silent: Index
     n_silent: Index
 
@@ -136,7 +138,9 @@ def find(parent: Index, u: int) -> int:
 def place_of(table: Index, key: int) -> int:
     """Where a key stands in the hash table, or the free place where it would; read only."""
     mask = table.shape[0] - 1
-    at = (key ^ (key >> 11) ^ (key >> 23)) & mask
+    # the tags of a root are neighbouring keys, which must not become one long run
+    mixed = (key & 0xFFFFFFFF) * 1640531527 + (key >> 32) * 40503
+    at = (mixed ^ (mixed >> 17)) & mask
     while table[at] != -1 and table[at] != key:
         at = (at + 1) & mask
     return at
@@ -391,6 +395,15 @@ def falls_silent(a: int, tree: Tree, v: Vetoes) -> bool:
 
 
 @kernel
+def is_dead(a: int, v: Vetoes) -> bool:
+    """Whether no other root may join a; read only."""
+    b, n = 0, v.parent.shape[0]
+    while b < n and (v.parent[b] != b or b == a or apart(a, b, v)):
+        b += 1
+    return b == n
+
+
+@kernel
 def merge_nearest(tree: Tree, q: Queue, v: Vetoes, m: Merges, budget: int) -> None:
     """Single linkage: every point waits with its nearest legal point in another cluster.
 
@@ -415,7 +428,7 @@ def merge_nearest(tree: Tree, q: Queue, v: Vetoes, m: Merges, budget: int) -> No
     while budget > 0 and q.counters[0] > 0 and q.counters[3] > 1:
         p = q.heap[0]
         a = find(v.parent, tree.unit[p])
-        if falls_silent(a, tree, v):
+        if tree.dead[a] or falls_silent(a, tree, v):
             leave(q, p)
             continue
         if q.near[p] >= 0:
@@ -445,7 +458,13 @@ def merge_nearest(tree: Tree, q: Queue, v: Vetoes, m: Merges, budget: int) -> No
         q.key[p] = gap
         budget -= work
         q.counters[1] += work
+        if nearest == -1 and 4 * work > v.parent.shape[0]:  # far and in vain: is there anyone?
+            a = find(v.parent, tree.unit[p])
+            budget -= v.parent.shape[0]
+            if is_dead(a, v):
+                nearest = -2
         if nearest == -2:
+            tree.dead[find(v.parent, tree.unit[p])] = 1
             leave(q, p)
         else:
             reorder(q, q.counters[0], p)
@@ -467,7 +486,10 @@ def gap_between(a: int, b: int, shapes: Shapes) -> float:
 
 @kernel
 def join_shapes(how: int, a: int, b: int, r: int, shapes: Shapes, v: Vetoes) -> None:
-    """Give r, which is a or b, the distances or the mean of both together; `shapes` is written."""
+    """Give r, which is a or b, the distances or the mean of both together; `shapes` is written.
+
+    Complete (1) and average (2) linkage, else Ward.
+    """
     D, mean, size = shapes
     s, t = size[a], size[b]
     if D.shape[0]:
@@ -476,9 +498,7 @@ def join_shapes(how: int, a: int, b: int, r: int, shapes: Shapes, v: Vetoes) -> 
             if v.parent[z] != z or z == r:
                 continue
             x, y = D[a, z], D[b, z]
-            if how == 0:
-                new = min(x, y)
-            elif how == 1:
+            if how == 1:
                 new = max(x, y)
             elif how == 2:
                 new = (s * x + t * y) / (s + t)

@@ -54,6 +54,7 @@ def build_tree(X: Floats, rules: Rules) -> Tree:
         pure=pure,
         stack=np.empty(2 * 64 + 2, dtype=np.int64),
         points=np.bincount(unit),
+        dead=np.zeros(rules.n_units, dtype=np.int64),
         silent=np.empty(_SILENT, dtype=np.int64),
         n_silent=np.zeros(1, dtype=np.int64),
     )

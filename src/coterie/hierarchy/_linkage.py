@@ -40,6 +40,9 @@ from coterie.hierarchy._repair import repaired
 from coterie.hierarchy._tree import cut, linkage_matrix
 from coterie.hierarchy._vetoes import Rules, find_rules
 
+# "precomputed" is listed first; missing values are refused.
+_OTHER_METRICS = {"precomputed", "nan_euclidean"}
+
 
 class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
     """Agglomerative clustering in which every statement holds, clusters are connected and not too large.
@@ -72,9 +75,10 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
         Let must-links bend the space: what is near one of two linked items is near the other (Klein, Kamvar
         and Manning). For complete, average and single linkage without connectivity.
     on_dead_end : {"repair", "warn", "raise"}, default "repair"
-        What to do when no merge is legal and more than `n_clusters` clusters are left. "repair": the largest
-        stay and all items choose among them anew, so that everything holds; where that is impossible it
-        raises, and with a connectivity it warns. "warn": the clusters that are left. "raise": an error.
+        What to do when no merge is legal and more than `n_clusters` clusters are left. "repair": they are
+        grouped on (for single linkage: the largest stay), and every item goes to the nearest group that may
+        have it, so that everything holds; where that is impossible it raises, and with a connectivity it
+        warns. "warn": the clusters that are left. "raise": an error.
     budget : int, default 1,000,000
         Steps of the search whether the statements can be met.
     verbose : int, default 0
@@ -149,7 +153,7 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
     parameter_rules: ClassVar[Any] = {
         "n_clusters": whole(1) | one_of(None),
         "linkage": one_of(*LINKAGES),
-        "metric": one_of("precomputed", *sorted(set(PAIRWISE_DISTANCE_FUNCTIONS) - {"precomputed"}))
+        "metric": one_of("precomputed", *sorted(set(PAIRWISE_DISTANCE_FUNCTIONS) - _OTHER_METRICS))
         | instance(str, "another metric of sklearn.metrics.pairwise_distances")
         | Rule(callable, "a function of two rows"),
         "distance_threshold": real(0.0) | one_of(None),

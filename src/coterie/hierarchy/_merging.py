@@ -170,6 +170,14 @@ def _lengths(data: Data, i: Any, j: Any) -> Floats:
             found[part] = np.sqrt(np.einsum("ij,ij->i", gap, gap))
         else:
             found[part] = _paired(a, b, data.metric, words)
+            if callable(data.metric):
+                back = _paired(b, a, data.metric, words)
+                at = int(np.argmax(np.abs(found[part] - back)))
+                if abs(found[part][at] - back[at]) > 1e-6 * abs(back[at]):
+                    raise ValueError(
+                        f"distances by metric={data.metric!r} must be the same both ways; one between items "
+                        f"{i[part][at]} and {j[part][at]} is {found[part][at]:g}, and {back[at]:g} back."
+                    )
     return check_lengths(found, data.metric)
 
 

@@ -107,7 +107,7 @@ def _ended(model: Any) -> str | None:
     told = f"Merging ended at {model.n_roots_:,} clusters, not {asked:,}: no further merge was legal."
     if model.repaired_:
         return (
-            f"{told} The {asked:,} largest stayed, and all items chose among them anew, so that everything "
+            f"{told} All items were then given clusters anew, {asked:,} in number, so that everything "
             "holds. The clusters of this page are therefore no cut of the tree."
         )
     return f"{told} These {model.n_roots_:,} are shown."
