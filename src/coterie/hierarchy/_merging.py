@@ -169,16 +169,16 @@ def _lengths(data: Data, i: Any, j: Any) -> Floats:
             gap = a.astype(np.float64) - b
             found[part] = np.sqrt(np.einsum("ij,ij->i", gap, gap))
         else:
-            found[part] = _paired(a, b, data.metric, words)
+            found[part] = check_lengths(_paired(a, b, data.metric, words), data.metric)
             if callable(data.metric):
-                back = _paired(b, a, data.metric, words)
+                back = check_lengths(_paired(b, a, data.metric, words), data.metric)
                 at = int(np.argmax(np.abs(found[part] - back)))
                 if abs(found[part][at] - back[at]) > 1e-6 * abs(back[at]):
                     raise ValueError(
                         f"distances by metric={data.metric!r} must be the same both ways; one between items "
                         f"{i[part][at]} and {j[part][at]} is {found[part][at]:g}, and {back[at]:g} back."
                     )
-    return check_lengths(found, data.metric)
+    return found
 
 
 def _paired(a: Any, b: Any, metric: Any, words: dict[str, Any]) -> Floats:
