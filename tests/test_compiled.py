@@ -31,6 +31,8 @@ Constraints.sample(y, n_pairs=60_000, random_state=0).check(4)
 assert Constraints(None, np.column_stack([i, i + 1]).tolist() + [(0, n - 1)], n_items=n).check(2)
 line = np.column_stack([i, i + 1])
 ConstrainedLinkage(2, linkage="single", connectivity=line).fit(rng.random((n, 1)))
+one = Constraints([(0, 1)], n_items=200)
+ConstrainedLinkage(2, linkage="average").fit(rng.random((200, 2)), constraints=one)
 linked = Constraints(np.arange(80).reshape(40, 2), n_items=100)
 ConstrainedLinkage(2, linkage="complete", propagate=True).fit(rng.random((100, 2)), constraints=linked)
 used = [k for k in all_kernels() if k._compiled is not None]

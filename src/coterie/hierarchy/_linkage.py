@@ -36,6 +36,7 @@ from coterie.hierarchy._blocked import Blocked
 from coterie.hierarchy._islands import check_links_on_map
 from coterie.hierarchy._matrix import check_room, make_even
 from coterie.hierarchy._merging import LINKAGES, Data, find_merges, in_range
+from coterie.hierarchy._regions import handed_over
 from coterie.hierarchy._repair import repaired
 from coterie.hierarchy._tree import cut, linkage_matrix
 from coterie.hierarchy._vetoes import Rules, find_rules
@@ -66,8 +67,9 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
         Merge as long as the height is below this; must-links are joined all the same.
     connectivity : graph or None, default None
         Which items are neighbours: a SciPy sparse matrix, a NetworkX or igraph graph, a frame or list of
-        edges, or a function of X that returns one; see `coterie.graphs.read_graph`. Every cluster is then
-        connected. The graph is never completed: its islands stay apart.
+        edges, or a function of X that returns one; see `coterie.graphs.read_graph`. Items go by row number,
+        or by id if the constraints have ids. Every cluster is then connected. The graph is never completed:
+        its islands stay apart.
     size_max : int, float or None, default None
         Largest number of items of a cluster (largest load, with `size_weight` in `fit`); a float up to 1 is a
         share of the mean size.
@@ -77,8 +79,9 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
     on_dead_end : {"repair", "warn", "raise"}, default "repair"
         What to do when no merge is legal and more than `n_clusters` clusters are left. "repair": they are
         grouped on (for single linkage: the largest stay), and every item goes to the nearest group that may
-        have it, so that everything holds; where that is impossible it raises, and with a connectivity it
-        warns. "warn": the clusters that are left. "raise": an error.
+        have it, so that everything holds. On a map small clusters are shared out among their neighbours
+        instead. What is proven impossible raises; what was not found, warns. "warn": the clusters that are
+        left. "raise": an error.
     budget : int, default 1,000,000
         Steps of the search whether the statements can be met.
     verbose : int, default 0
@@ -237,7 +240,7 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
         self.n_islands_ = max(1, len(sizes))
         roots = cut(self.children_, n, self._n_legal)
         self.blocked_ = Blocked(roots, known, rules, sizes, self._graph)
-        self._cut(data, known, roots, n - rules.n_units)
+        self._cut(data, known, rules, roots)
         self.sizes_ = self._bounds.held(self.labels_)[0]
         return self
 
@@ -361,9 +364,10 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
         self.n_roots_ = self.n_leaves_ - n_legal
         self._n_legal = n_legal
 
-    def _cut(self, data: Data, known: Constraints, roots: Any, n_joined: int) -> None:
+    def _cut(self, data: Data, known: Constraints, rules: Rules, roots: Any) -> None:
         """Labels from the tree, or from what happens at a dead end."""
         k, n, legal = self.n_clusters, self.n_leaves_, self._n_legal
+        n_joined = n - rules.n_units
         if k is None:
             merged = self.distances_[n_joined:legal]
             high = np.flatnonzero(merged >= self.distance_threshold)
@@ -374,32 +378,32 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
         self.labels_ = cut(self.children_, n, n_merges)
         self.n_clusters_ = n - n_merges
         if k is not None and self.n_roots_ > k:
-            self._end(data, known, roots, k)
+            self._end(data, known, rules, roots, k)
         self.n_iter_ = n_merges
         self.history_ = self.distances_[:n_merges].copy() if n_merges else np.zeros(1)
         self.objective_ = float(self.history_[-1])
         self.converged_ = True
 
-    def _end(self, data: Data, known: Constraints, roots: Any, k: int) -> None:
+    def _end(self, data: Data, known: Constraints, rules: Rules, roots: Any, k: int) -> None:
         """More clusters are left than were asked for."""
         told = f"Merging ended at {self.n_roots_:,} clusters, not {k:,}: no further merge is legal."
         if self.on_dead_end == "raise":
-            other = "" if self._graph is not None else 'on_dead_end="repair" looks for them, '
             raise DeadEndError(
                 f"{told}\n{self.blocked_}\nThat does not mean that {k:,} clusters are impossible: "
-                f'{other}on_dead_end="warn" takes what is left.'
+                'on_dead_end="repair" looks for them, "warn" takes what is left.'
             )
         why = ""
         if self.on_dead_end == "repair":
+            found: Any
             if self._graph is not None:
-                why = " With a connectivity there is no repair."
+                found = handed_over(data, rules, roots, k)
             else:
                 rng = check_random_state(self.random_state)
                 found = repaired(data, known, roots, k, self._bounds, self.budget, rng)
-                if not isinstance(found, str):
-                    self.labels_, self.n_clusters_, self.repaired_ = found, k, True
-                    return
-                why = f" The repair failed: {found}."
+            if not isinstance(found, str):
+                self.labels_, self.n_clusters_, self.repaired_ = found, k, True
+                return
+            why = f" The repair failed: {found}."
         if len(self.blocked_.islands) > 1:
             why += f" {self.blocked_.islands_told()}"
         first = next(iter(self.blocked_), None)
