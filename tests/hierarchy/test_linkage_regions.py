@@ -84,3 +84,13 @@ def test_who_cannot_be_shared_out_is_left(linkage):
         model.fit(ROW[:4])
     assert model.n_clusters_ == 3
     assert not model.repaired_
+
+
+@EVERY
+def test_islands_need_clusters_of_their_own(linkage):
+    """Four items at most three a cluster, and two: three clusters, however one merges."""
+    edges = [(0, 1), (1, 2), (2, 3), (4, 5)]
+    model = ConstrainedLinkage(2, linkage=linkage, connectivity=edges, size_max=3)
+    with pytest.raises(InfeasibleConstraintsError, match=r"2 islands, which need 2 \+ 1 = 3 clusters"):
+        model.fit(ROW)
+    assert model.set_params(n_clusters=3).fit(ROW).n_clusters_ == 3

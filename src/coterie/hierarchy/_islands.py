@@ -1,4 +1,4 @@
-"""Must-links on a map: their items must hang together, and a way that would join them is named."""
+"""What a map rules out before any merge: must-links that do not hang together, islands without a cluster."""
 
 from __future__ import annotations
 
@@ -8,12 +8,43 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from coterie._words import count_of, listed
 from coterie.constraints import Constraints
 from coterie.constraints._closure import shortest_tree
+from coterie.constraints._violations import said
 from coterie.exceptions import InfeasibleConstraintsError
+from coterie.graphs import islands
 from coterie.hierarchy._greedy import Index
+from coterie.hierarchy._vetoes import Rules
 
 _MOST_NAMED = 20
+
+
+def island_sizes(graph: Any, known: Constraints, rules: Rules, k: int | None) -> tuple[int, ...]:
+    """Items on each island, largest first; raises where they need more than k clusters (None: any number)."""
+    n_islands, at = islands(graph)
+    count = np.bincount(at)
+    sizes = tuple(np.sort(count)[::-1].tolist())
+    if k is None:
+        return sizes
+    way_out = 'add edges between the islands, or take on_dead_end="warn".'
+    if n_islands > k:
+        alone = known.item_name(int(np.argmax(at == np.argmin(count))))
+        raise InfeasibleConstraintsError(
+            f"the connectivity has {n_islands:,} islands (of {listed(map(str, sizes))} items; the smallest "
+            f"holds item {alone}), so {count_of(k, 'connected cluster')} cannot hold all items. Ask for at "
+            f"least {n_islands:,} clusters, {way_out}"
+        )
+    first = np.unique(rules.unit, return_index=True)[1]  # an item of each unit
+    needed = np.ceil(np.bincount(at[first], rules.load) / rules.cap).astype(np.int64)
+    needed = np.sort(np.maximum(needed, 1))[::-1]
+    if needed.sum() > k:
+        parts = " + ".join(map(str, needed[:8].tolist())) + (" + ..." if n_islands > 8 else "")
+        raise InfeasibleConstraintsError(
+            f"the connectivity has {count_of(n_islands, 'island')}, which need {parts} = {needed.sum():,} "
+            f"clusters of at most {said(rules.cap)}: more than n_clusters={k}. Raise one of them, {way_out}"
+        )
+    return sizes
 
 
 def check_links_on_map(graph: Any, known: Constraints, unit: Index) -> None:

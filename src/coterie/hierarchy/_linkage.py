@@ -31,9 +31,9 @@ from coterie.base import (
 from coterie.constraints import Constraints, Violations
 from coterie.constraints._violations import said
 from coterie.exceptions import DeadEndError, DeadEndWarning, InfeasibleConstraintsError
-from coterie.graphs import islands, read_graph
+from coterie.graphs import read_graph
 from coterie.hierarchy._blocked import Blocked
-from coterie.hierarchy._islands import check_links_on_map
+from coterie.hierarchy._islands import check_links_on_map, island_sizes
 from coterie.hierarchy._matrix import check_room, make_even
 from coterie.hierarchy._merging import LINKAGES, Data, find_merges, in_range
 from coterie.hierarchy._regions import handed_over
@@ -229,9 +229,11 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
         rules = find_rules(known, self._bounds.load, cap)
         self._check_loads(rules, known)
         self._graph = None
+        sizes: tuple[int, ...] = ()
         if self.connectivity is not None:
             self._graph = read_graph(self.connectivity, n, ids=known.ids, X=X)
-        sizes = self._islands(known, rules, strict)
+            check_links_on_map(self._graph, known, rules.unit)
+            sizes = island_sizes(self._graph, known, rules, k if strict else None)
         X, unit = in_range(self._prepared(X, rules.n_units), self.metric)  # heights go back by the unit
         data = Data(X, self.metric, self.linkage, self._graph, self.propagate)
         with progress(self, X, max_steps=_steps(rules.n_units), name="part") as starts, starts() as step:
@@ -321,25 +323,6 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
                 f"{what} {count} {said(float(rules.load[u]))}, more than size_max={self.size_max}. "
                 "Raise size_max, or drop must-links."
             )
-
-    def _islands(self, known: Constraints, rules: Rules, strict: bool) -> tuple[int, ...]:
-        """Items on each island, largest first; raises where there are more than clusters."""
-        if self._graph is None:
-            return ()
-        check_links_on_map(self._graph, known, rules.unit)
-        n_islands, at = islands(self._graph)
-        sizes = tuple(np.sort(np.bincount(at))[::-1].tolist())
-        k = self.n_clusters
-        if strict and k is not None and n_islands > k:
-            shown = ", ".join(f"{size:,}" for size in sizes[:5]) + (", ..." if n_islands > 5 else "")
-            alone = known.item_name(int(np.argmax(at == np.argmin(np.bincount(at)))))
-            raise InfeasibleConstraintsError(
-                f"the connectivity has {n_islands:,} islands (of {shown} items; the smallest holds item "
-                f"{alone}), so {count_of(k, 'connected cluster')} cannot hold all items. "
-                f"Ask for at least {n_islands:,} clusters, add edges between the islands, or take "
-                'on_dead_end="warn".'
-            )
-        return sizes
 
     def _prepared(self, X: Any, n_units: int) -> Any:
         """X as the loops take it."""
