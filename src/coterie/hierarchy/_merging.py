@@ -76,7 +76,9 @@ def in_range(X: Any, metric: Any) -> tuple[Any, float]:
         return X, 1.0
     values = X.data if sparse.issparse(X) else X
     largest = float(np.abs(values).max(initial=0.0))
-    if metric == "euclidean" and not sparse.issparse(X) and largest > 100.0 * float(np.ptp(X, axis=0).max()):
+    with np.errstate(over="ignore"):
+        spread = 0.0 if sparse.issparse(X) else float(np.ptp(X, axis=0).max())
+    if metric == "euclidean" and not sparse.issparse(X) and largest > 100.0 * spread:
         X = X.astype(np.float64) - X[0]  # means and products would lose digits far away
         largest = float(np.abs(X).max(initial=0.0))
     if largest == 0.0 or 1e-100 < largest < 1e100:
