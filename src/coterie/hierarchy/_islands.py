@@ -73,8 +73,9 @@ def check_links_on_map(graph: Any, known: Constraints, unit: Index) -> None:
     between = [known.item_name(item) for item in way[1:-1]]
     told = ", ".join(between[:_MOST_NAMED]) + (", ..." if len(between) > _MOST_NAMED else "")
     raise ValueError(
-        f"{named}, but they do not touch on the connectivity, even through items linked to them. Which items "
-        f"lie between is for you to say: must-link them too. A shortest way goes through {told}."
+        f"{named}, but they do not touch on the connectivity, even through items linked to them. Must-link "
+        f"what lies between, too (a shortest way goes through {told}), or add an edge for the must-link, if "
+        "a cluster may hang together by it."
     )
 
 
