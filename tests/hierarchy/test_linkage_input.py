@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.metrics import pairwise_distances
 
 from coterie import Constraints
 from coterie.exceptions import DeadEndWarning, InfeasibleConstraintsError
@@ -241,3 +242,19 @@ def test_loads_that_add_up_to_the_cap_fit(linkage):
     data = X[[0, 1]]
     model = ConstrainedLinkage(1, linkage=linkage, size_max=3.3)
     assert model.fit(data, size_weight=[1.1, 2.2]).labels_.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis"])
+@pytest.mark.parametrize("linkage", ["single", "complete", "average"])
+def test_metrics_that_measure_all_rows(metric, linkage):
+    """Deviations are those of all rows, in blocks and along edges, too."""
+    rows = np.random.default_rng(0).normal(size=(40, 3)) * [1.0, 10.0, 100.0]
+    D = pairwise_distances(rows, metric=metric)
+    edges = np.array([(i, i + 1) for i in range(39)])
+    for graph in (None, edges):
+        by_rows = ConstrainedLinkage(3, linkage=linkage, metric=metric, connectivity=graph).fit(rows)
+        given = ConstrainedLinkage(3, linkage=linkage, metric="precomputed", connectivity=graph).fit(D)
+        np.testing.assert_allclose(by_rows.distances_, given.distances_)
+        assert by_rows.labels_.tolist() == given.labels_.tolist()
+    with pytest.raises(ValueError, match="none follows from the others"):
+        ConstrainedLinkage(3, linkage="average", metric="mahalanobis").fit(np.column_stack([rows, rows]))

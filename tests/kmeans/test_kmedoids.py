@@ -61,7 +61,7 @@ def test_never_below_the_best_set_of_medoids(metric, seed):
     assert hits >= 0.6 * total
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", [*METRICS, "seuclidean", "mahalanobis"])
 def test_precomputed_equals_features(metric, seed):
     rng = np.random.default_rng(seed)
     X, _ = make_blobs(60, 3, centers=3, cluster_std=4.0, random_state=int(rng.integers(2**31)))

@@ -16,6 +16,7 @@ from coterie._compiled import kernel
 from coterie.assign._threads import over_chunks
 from coterie.hierarchy._chain import AVERAGE, SINGLE, WARD
 from coterie.hierarchy._greedy import Floats, Index
+from coterie.kmeans._distances import metric_words
 
 # More units than this are refused: their matrix takes 3.2 GB.
 MOST_UNITS = 20_000
@@ -86,21 +87,6 @@ def check_lengths(found: Floats, metric: Any) -> Floats:
             f"metric={metric!r} gives a distance of {wrong:g}; distances are finite, at least 0."
         )
     return found
-
-
-def metric_words(X: Any, metric: Any) -> dict[str, Any]:
-    """What a metric measures from all rows at once: deviations, or their covariance."""
-    if not isinstance(metric, str) or metric not in ("seuclidean", "mahalanobis"):
-        return {}
-    if metric == "seuclidean":
-        return {"V": X.var(axis=0, ddof=1)}
-    covariance = np.atleast_2d(np.cov(X.T))
-    if np.linalg.matrix_rank(covariance) < len(covariance):
-        raise ValueError(
-            'metric="mahalanobis" needs features of which none follows from the others, and more rows than '
-            "features; leave some out."
-        )
-    return {"VI": np.linalg.inv(covariance)}
 
 
 def make_even(D: Floats, told: str, *, items: bool) -> Floats:

@@ -35,11 +35,11 @@ from coterie.hierarchy._matrix import (
     MOST_UNITS,
     check_lengths,
     check_room,
-    metric_words,
     propagate_links,
     unit_distances,
 )
 from coterie.hierarchy._vetoes import Rules
+from coterie.kmeans._distances import metric_words
 
 LINKAGES = {"single": SINGLE, "complete": COMPLETE, "average": AVERAGE, "ward": WARD}
 

@@ -6,6 +6,7 @@ must-link components, merged by average linkage where they are too many: the sta
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ class Distances:
 
     def __init__(self, X: Any, metric: Any) -> None:
         self.X, self.metric = X, metric
+        self.words = metric_words(X, metric)
         self.given = metric == "precomputed"
         self.n = X.shape[0]
 
@@ -35,7 +37,8 @@ class Distances:
         if self.given:
             found = self.X[:, columns] if rows is None else self.X[np.ix_(rows, columns)]
         else:
-            found = compare(self.X if rows is None else self.X[rows], self.X[columns], self.metric)
+            some = self.X if rows is None else self.X[rows]
+            found = compare(some, self.X[columns], self.metric, self.words)
         return np.asarray(found, dtype=np.float64)
 
     def sums(self, members: Index, weight: Floats) -> Floats:
@@ -48,12 +51,27 @@ class Distances:
         return total
 
 
-def compare(X: Any, Y: Any, metric: Any) -> Any:
+def metric_words(X: Any, metric: Any) -> dict[str, Any]:
+    """What a metric measures from all rows at once: deviations, or their covariance."""
+    if not isinstance(metric, str) or metric not in ("seuclidean", "mahalanobis") or sparse.issparse(X):
+        return {}
+    if metric == "seuclidean":
+        return {"V": X.var(axis=0, ddof=1) if len(X) > 1 else np.ones(X.shape[1])}
+    covariance = np.atleast_2d(np.cov(X.T)) if len(X) > 1 else np.eye(X.shape[1])
+    if np.linalg.matrix_rank(covariance) < len(covariance):
+        raise ValueError(
+            'metric="mahalanobis" needs features of which none follows from the others, and more rows than '
+            "features; leave some out."
+        )
+    return {"VI": np.linalg.inv(covariance)}
+
+
+def compare(X: Any, Y: Any, metric: Any, words: Mapping[str, Any] | None = None) -> Any:
     """Distances from rows to rows; Euclidean ones from differences, so that an item is at 0 from itself."""
     dense = not (sparse.issparse(X) or sparse.issparse(Y))
     if dense and metric in ("euclidean", "l2", "sqeuclidean"):
         return cdist(X, Y, "sqeuclidean" if metric == "sqeuclidean" else "euclidean")
-    return pairwise_distances(X, Y, metric=metric)
+    return pairwise_distances(X, Y, metric=metric, **(words or {}))
 
 
 def first_of_least(total: Floats, mass: Floats) -> int:

@@ -174,6 +174,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         mass = np.ones(X.shape[0]) if weight is None else weight
         rng = check_random_state(self.random_state)
         distances = Distances(X, self.metric)
+        self._metric_words = distances.words
         self.weight_ = one_medoid(distances, mass) if self.weight == "auto" else float(self.weight)
         priced = known if self.weight_ > 0 else known.only_hard()
         core = SoftCore(priced, self.weight_, self.n_clusters, rng) if priced else None
@@ -370,7 +371,8 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         X = validate_data(self, X, reset=False, **self._checks)
         if self.metric == "precomputed":
             return X[:, self.medoid_indices_]
-        return np.asarray(compare(X, self.cluster_centers_, self.metric)).astype(X.dtype, copy=False)
+        found = compare(X, self.cluster_centers_, self.metric, self._metric_words)
+        return np.asarray(found).astype(X.dtype, copy=False)
 
     def predict(self, X: Any) -> Any:
         """Nearest medoid of each row; constraints speak of the training items only.
