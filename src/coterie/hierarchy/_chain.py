@@ -10,13 +10,10 @@ overwritten. Source: Murtagh 1983; Müllner 2011.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coterie._compiled import kernel
 from coterie.base import Step
-
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
+from coterie.hierarchy._state import Floats, Index
 
 SINGLE, COMPLETE, AVERAGE, WARD = 0, 1, 2, 3
 

@@ -14,7 +14,7 @@ from coterie.constraints._closure import shortest_tree
 from coterie.constraints._violations import said
 from coterie.exceptions import InfeasibleConstraintsError
 from coterie.graphs import islands
-from coterie.hierarchy._greedy import Index
+from coterie.hierarchy._state import Index
 from coterie.hierarchy._vetoes import Rules
 
 _MOST_NAMED = 20
@@ -47,15 +47,20 @@ def island_sizes(graph: Any, known: Constraints, rules: Rules, k: int | None) ->
     return sizes
 
 
+def pieces(graph: Any, labels: Any) -> tuple[int, Any]:
+    """Into how many pieces the edges inside of clusters join the items, and the piece of each item."""
+    edges = graph.tocoo()
+    inside = labels[edges.row] == labels[edges.col]
+    ends = edges.row[inside], edges.col[inside]
+    kept = sparse.csr_array((np.ones(len(ends[0]), dtype=np.int8), ends), graph.shape)
+    return connected_components(kept, directed=False)
+
+
 def check_links_on_map(graph: Any, known: Constraints, unit: Index) -> None:
     """Raise if a must-link component lies in several pieces of the connectivity."""
     if unit.max(initial=-1) + 1 == len(unit):
         return
-    edges = graph.tocoo()
-    inside = unit[edges.row] == unit[edges.col]
-    ends = edges.row[inside], edges.col[inside]
-    kept = sparse.csr_array((np.ones(len(ends[0]), dtype=np.int8), ends), graph.shape)
-    n_pieces, piece = connected_components(kept, directed=False)
+    n_pieces, piece = pieces(graph, unit)
     if n_pieces == unit.max() + 1:
         return
     # the first item whose piece is not that of the first item of its unit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.hierarchy._greedy import Floats, Index, Tree
+from coterie.hierarchy._state import Floats, Index, Tree
 from coterie.hierarchy._vetoes import Rules
 
 _LEAF = 16

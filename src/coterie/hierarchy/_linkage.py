@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
 from sklearn.utils import check_random_state
@@ -33,7 +32,7 @@ from coterie.constraints._violations import said
 from coterie.exceptions import DeadEndError, DeadEndWarning, InfeasibleConstraintsError
 from coterie.graphs import read_graph
 from coterie.hierarchy._blocked import Blocked
-from coterie.hierarchy._islands import check_links_on_map, island_sizes
+from coterie.hierarchy._islands import check_links_on_map, island_sizes, pieces
 from coterie.hierarchy._matrix import check_room, make_even
 from coterie.hierarchy._merging import LINKAGES, Data, find_merges, in_range
 from coterie.hierarchy._regions import handed_over
@@ -396,11 +395,7 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
     def _recount(self, known: Constraints) -> Violations:
         """Count everything again: statements, the cap, and whether every cluster is connected."""
         if self._graph is not None:
-            edges = self._graph.tocoo()
-            inside = self.labels_[edges.row] == self.labels_[edges.col]
-            ends = edges.row[inside], edges.col[inside]
-            kept = sparse.csr_array((np.ones(len(ends[0]), dtype=np.int8), ends), self._graph.shape)
-            n_pieces = connected_components(kept, directed=False)[0]
+            n_pieces, _ = pieces(self._graph, self.labels_)
             if n_pieces != self.n_clusters_:
                 raise RuntimeError(
                     f"{type(self).__name__} broke the connectivity: {self.n_clusters_} clusters lie in "

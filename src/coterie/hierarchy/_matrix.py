@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import pairwise_distances
 from coterie._compiled import kernel
 from coterie.assign._threads import over_chunks
 from coterie.hierarchy._chain import AVERAGE, SINGLE, WARD
-from coterie.hierarchy._greedy import Floats, Index
+from coterie.hierarchy._state import Floats, Index
 from coterie.kmeans._distances import metric_words
 
 # More units than this are refused: their matrix takes 3.2 GB.

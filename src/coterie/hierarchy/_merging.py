@@ -18,18 +18,7 @@ from sklearn.metrics.pairwise import PAIRED_DISTANCES, paired_distances, pairwis
 
 from coterie.base import Step
 from coterie.hierarchy._chain import AVERAGE, COMPLETE, SINGLE, WARD, merge_by_chain
-from coterie.hierarchy._greedy import (
-    Floats,
-    Index,
-    Merges,
-    Neighbours,
-    Queue,
-    Shapes,
-    merge_edges,
-    merge_nearest,
-    merge_neighbours,
-    note_roots,
-)
+from coterie.hierarchy._greedy import merge_edges, merge_nearest, merge_neighbours, note_roots
 from coterie.hierarchy._kdtree import build_tree
 from coterie.hierarchy._matrix import (
     MOST_UNITS,
@@ -38,6 +27,7 @@ from coterie.hierarchy._matrix import (
     propagate_links,
     unit_distances,
 )
+from coterie.hierarchy._state import Floats, Index, Merges, Neighbours, Queue, Shapes
 from coterie.hierarchy._vetoes import Rules
 from coterie.kmeans._distances import metric_words
 
@@ -66,6 +56,16 @@ class Data:
         """Whether X holds distances."""
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
+    @property
+    def euclidean(self) -> bool:
+        """Whether X holds rows with Euclidean distances, so that clusters have means."""
+        return isinstance(self.metric, str) and self.metric == "euclidean"
+
+    @property
+    def plain(self) -> bool:
+        """Whether these rows are dense."""
+        return self.euclidean and not sparse.issparse(self.X)
+
 
 def in_range(X: Any, metric: Any) -> tuple[Any, float]:
     """X near the origin, in a unit, a power of two, in which squares are numbers; and the unit.
@@ -90,15 +90,14 @@ def in_range(X: Any, metric: Any) -> tuple[Any, float]:
 def find_merges(data: Data, rules: Rules, step: Step) -> tuple[Index, Index, Floats]:
     """A unit of each side and the height of every merge, until none is legal."""
     how = LINKAGES[data.linkage]
-    dense = data.metric == "euclidean" and not sparse.issparse(data.X)
     if data.graph is not None:
         if how == SINGLE:
             return _along_edges(data, rules, step)
-        if how == WARD and dense:
+        if how == WARD and data.plain:
             return _between_neighbours(data, rules, how, None, step)
         check_room(rules.n_units, data.linkage, connected=True)
         return _between_neighbours(data, rules, how, _matrix(data, rules, how), step)
-    if how == SINGLE and dense and not data.propagate and _by_tree(data.X.shape[1], rules.n_units):
+    if how == SINGLE and data.plain and not data.propagate and _by_tree(data.X.shape[1], rules.n_units):
         return _among_points(data, rules, step)
     check_room(rules.n_units, data.linkage, connected=False)
     D = _matrix(data, rules, how)
@@ -167,7 +166,7 @@ def _lengths(data: Data, i: Any, j: Any) -> Floats:
     for first in range(0, len(i), rows):
         part = slice(first, first + rows)
         a, b = data.X[i[part]], data.X[j[part]]
-        if data.metric == "euclidean" and not sparse.issparse(a):
+        if data.plain:
             gap = a.astype(np.float64) - b
             found[part] = np.sqrt(np.einsum("ij,ij->i", gap, gap))
         else:

@@ -17,16 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from coterie.hierarchy._greedy import Index
 from coterie.hierarchy._matrix import MOST_UNITS, ItemDistances
 from coterie.hierarchy._merging import Data
+from coterie.hierarchy._state import Index
 from coterie.hierarchy._tree import by_appearance
 from coterie.hierarchy._vetoes import Rules
 
 
 def handed_over(data: Data, rules: Rules, roots: NDArray[np.int32], k: int) -> NDArray[np.int32] | str:
     """Connected, legal labels with k clusters; or why there are none."""
-    if not _has_means(data) and len(roots) > MOST_UNITS:
+    if not data.plain and len(roots) > MOST_UNITS:
         return f"it needs distances between items, and takes at most {MOST_UNITS:,} of these"
     regions = _Regions(data, rules, roots)
     while regions.n_clusters > k:
@@ -132,15 +132,11 @@ class _Regions:
         return True
 
 
-def _has_means(data: Data) -> bool:
-    return isinstance(data.metric, str) and data.metric == "euclidean" and not sparse.issparse(data.X)
-
-
 def _gaps(data: Data, rules: Rules, of_unit: Index, k: int) -> Callable[[int, int], float]:
     """How far a unit is from a cluster, as the clusters were: from means, or by mean distances."""
     n, n_units = len(rules.unit), rules.n_units
     member = sparse.csr_array((np.ones(n), (rules.unit, np.arange(n))), (n_units, n))
-    if _has_means(data):
+    if data.plain:
         group = sparse.csr_array((np.ones(n_units), (of_unit, np.arange(n_units))), (k, n_units))
         total = member @ np.asarray(data.X, dtype=np.float64)
         mean, middle = group @ total / (group @ rules.size)[:, None], total / rules.size[:, None]

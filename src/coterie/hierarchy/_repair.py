@@ -27,9 +27,9 @@ from coterie.assign._sized import SizedSolver
 from coterie.constraints import Constraints
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
 from coterie.hierarchy._chain import AVERAGE, WARD, merge_by_chain
-from coterie.hierarchy._greedy import Floats
 from coterie.hierarchy._matrix import ItemDistances, unit_distances
 from coterie.hierarchy._merging import Data
+from coterie.hierarchy._state import Floats
 from coterie.hierarchy._tree import by_appearance, cut, linkage_matrix
 
 # Costs of items in clusters: so many numbers at most.
@@ -86,10 +86,6 @@ def _solver(
     return labels
 
 
-def _is_euclidean(data: Data) -> bool:
-    return isinstance(data.metric, str) and data.metric == "euclidean"
-
-
 def _largest(roots: NDArray[np.int32], k: int) -> Any:
     """The k largest roots as groups; -1 for items of the others."""
     size = np.bincount(roots)
@@ -101,7 +97,7 @@ def _largest(roots: NDArray[np.int32], k: int) -> Any:
 def _grouped(data: Data, roots: NDArray[np.int32], k: int) -> Any:
     """The roots merged on, to k groups, as if nothing kept them apart."""
     size = np.bincount(roots)
-    how = WARD if _is_euclidean(data) else AVERAGE
+    how = WARD if data.euclidean else AVERAGE
     root = roots.astype(np.int64)
     D = unit_distances(data.X, data.metric, how, root, size)
     merges = merge_by_chain(D, how, size, np.zeros(len(size)), np.inf, lambda objective=None: False)
@@ -115,7 +111,7 @@ def _costs(data: Data, labels: Any, k: int, *, squared: bool = True) -> Floats:
     inside = np.flatnonzero(labels >= 0)
     at = labels[inside]
     share = sparse.csr_array((1.0 / np.bincount(at, minlength=k)[at], (inside, at)), (n, k))
-    if _is_euclidean(data):
+    if data.euclidean:
         mean = share.T @ data.X
         mean = mean.toarray() if sparse.issparse(mean) else np.asarray(mean)
         return euclidean_distances(data.X, mean, squared=squared).astype(np.float64)
@@ -133,7 +129,7 @@ def _costs_to_nearest(data: Data, labels: Any, k: int) -> Floats:
     cost = _costs(data, labels, k, squared=False)
     inside, outside = np.flatnonzero(labels >= 0), np.flatnonzero(labels < 0)
     cost[inside, labels[inside]] = 0.0
-    if _is_euclidean(data) and not sparse.issparse(data.X):
+    if data.plain:
         for h in range(k):
             cost[outside, h] = cKDTree(data.X[labels == h]).query(data.X[outside])[0]
         return cost

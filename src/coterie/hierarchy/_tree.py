@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie._compiled import kernel
-
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
+from coterie.hierarchy._state import Floats, Index
 
 
 @kernel

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from coterie.constraints import Constraints
-from coterie.hierarchy._greedy import Floats, Index, Vetoes, fill_table
+from coterie.hierarchy._greedy import fill_table
+from coterie.hierarchy._state import Floats, Index, Vetoes
 
 
 @dataclass(frozen=True, eq=False)
