@@ -74,8 +74,14 @@ def table_of(c: Constraints, kind: str) -> dict:
     }
 
 
+def strength(said):
+    """What one saying is worth: its weight, times the log-odds of its confidence."""
+    sure = None if said[1] is None else min(said[1], 1 - 1e-6)
+    return said[0] * (1.0 if sure is None else np.log(sure / (1 - sure)))
+
+
 def merged(a, b, how):
-    """One pair said twice: weights sum or the larger, odds multiply or the larger, hard wins."""
+    """One pair said twice: strengths sum or the larger weight, odds multiply or the larger, hard wins."""
     if a is None or b is None:
         return a or b
     weight = a[0] + b[0] if how == "sum" else max(a[0], b[0])
@@ -88,6 +94,8 @@ def merged(a, b, how):
     else:
         odds = a[1] / (1 - a[1]) * b[1] / (1 - b[1])
         sure = odds / (1 + odds)
+    if how == "sum" and sure is not None:
+        weight = (strength(a) + strength(b)) / strength((1.0, sure))
     return weight, sure, a[2] or b[2]
 
 

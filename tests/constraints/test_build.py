@@ -102,8 +102,14 @@ def test_duplicates_in_the_constructor_add_up():
         [(0, 1), (1, 0), (0, 1)], weight=[1, 2, 4], confidence=[0.8, np.nan, 0.9], hard=[False, True, False]
     )
     table = c.must_table
-    assert table.weight.tolist() == [7]
     odds = 0.8 / 0.2 * 0.9 / 0.1
+    # the strength is the sum of the strengths: said twice with a confidence of .9 is worth twice log 9
+    assert table.strength[0] == pytest.approx(np.log(4) + 2 + 4 * np.log(9))
+    assert table.weight[0] == pytest.approx(table.strength[0] / np.log(odds))
+    assert Constraints([(0, 1), (1, 0)], weight=[1, 2]).must_table.weight.tolist() == [3]
+    twice = Constraints([(0, 1), (1, 0)], confidence=0.9).must_table
+    assert twice.weight.tolist() == pytest.approx([1.0])
+    assert twice.strength[0] == pytest.approx(2 * np.log(9))
     assert table.confidence[0] == pytest.approx(odds / (1 + odds))
     assert table.hard.tolist() == [True]
     certain = Constraints([(0, 1), (0, 1)], confidence=[1.0, 0.6])

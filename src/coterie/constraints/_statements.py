@@ -90,8 +90,7 @@ class Pairs:
         Its weight, times the log-odds of its confidence where one is stated: a confidence of 0.73 leaves the
         weight as it is, one of 0.5 would leave nothing.
         """
-        sure = np.minimum(self.confidence, _MOST_CONFIDENT)
-        odds = np.log(sure) - np.log1p(-sure)
+        odds = _log_odds(self.confidence)
         return frozen(self.weight * np.where(np.isnan(odds), 1.0, odds))
 
     def take(self, rows: Any) -> Pairs:
@@ -112,6 +111,11 @@ class Pairs:
     def __reduce__(self) -> tuple[Any, ...]:
         columns = (self.ij, self.weight, self.confidence, self.hard, self.source, self.sources)
         return Pairs, columns
+
+
+def _log_odds(confidence: FloatArray) -> FloatArray:
+    sure = np.minimum(confidence, _MOST_CONFIDENT)
+    return np.log(sure) - np.log1p(-sure)
 
 
 def plain_pairs(ij: IntArray, weight: Any = 1.0, hard: Any = False, source: str | None = None) -> Pairs:
@@ -163,9 +167,9 @@ def stack(first: Pairs, second: Pairs) -> Pairs:
 def canonical(pairs: Pairs, merge: Literal["sum", "max"]) -> Pairs:
     """Order each pair as i < j, sort the rows and merge duplicates.
 
-    "sum" adds the evidence of duplicates: weights add up, confidences add up in log-odds. "max" keeps
-    the strongest and is idempotent. In both, hard wins, a stated confidence wins over none, and the
-    sources are joined.
+    "sum" adds the evidence of duplicates: confidences add up in log-odds where they are stated, weights where
+    they are not, so that the strength of the whole is the sum of the strengths. "max" keeps the strongest and
+    is idempotent. In both, hard wins, a stated confidence wins over none, and the sources are joined.
     """
     if not pairs.n:
         return NO_PAIRS
@@ -185,11 +189,17 @@ def canonical(pairs: Pairs, merge: Literal["sum", "max"]) -> Pairs:
     if not np.isfinite(weight).all():
         i, j = ordered.ij[starts[np.argmin(np.isfinite(weight))]].tolist()
         raise ValueError(f"the weights stated for the pair ({i}, {j}) add up to infinity; make them smaller.")
+    confidence = _merge_confidence(ordered.confidence, starts, merge)
+    if merge == "sum":
+        # evidence adds up once, in strength: where a confidence took it in, the weight must not do so again
+        stated = np.isfinite(confidence)
+        total = np.add.reduceat(ordered.strength, starts)
+        weight = np.where(stated, total / _log_odds(np.where(stated, confidence, 0.75)), weight)
     source, sources = _merge_sources(ordered, starts)
     return Pairs(
         ordered.ij[starts],
         weight,
-        _merge_confidence(ordered.confidence, starts, merge),
+        confidence,
         np.logical_or.reduceat(ordered.hard, starts),
         source,
         sources,
