@@ -23,6 +23,7 @@ from coterie.metrics import (
     adjusted_rand_score,
     constraint_satisfaction,
     constraint_satisfaction_scorer,
+    matched_f_score,
     pair_scores,
     pairwise_f1,
     pairwise_precision,
@@ -90,7 +91,7 @@ def test_pair_scores_do_not_count_pairs_one_by_one():
     assert pair_scores(np.zeros(n, dtype=int), np.zeros(n, dtype=int)) == (1.0, 1.0, 1.0)
 
 
-SCORES = [pair_scores, pairwise_precision, pairwise_recall, pairwise_f1]
+SCORES = [pair_scores, pairwise_precision, pairwise_recall, pairwise_f1, matched_f_score]
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -114,6 +115,55 @@ def test_different_lengths_are_reported(score):
 def test_bad_labels_are_named(score, bad, message):
     with pytest.raises(ValueError, match=message):
         score([0, 0, 1], bad)
+
+
+# The matched F-score
+
+
+@settings(max_examples=100, deadline=None)
+@given(two_labellings)
+def test_matched_f_agrees_with_its_definition(labellings):
+    y_true, y_pred = labellings
+    total = 0.0
+    for c in set(y_true):
+        here = {i for i, t in enumerate(y_true) if t == c}
+        best = 0.0
+        for h in set(y_pred):
+            there = {i for i, p in enumerate(y_pred) if p == h}
+            if both := len(here & there):
+                precision, recall = both / len(there), both / len(here)
+                best = max(best, 2 * precision * recall / (precision + recall))
+        total += len(here) * best
+    assert matched_f_score(y_true, y_pred) == pytest.approx(total / len(y_true))
+
+
+@pytest.mark.parametrize(
+    ("y_true", "y_pred", "expected", "pairs"),
+    [
+        ([0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1, 0], 0.75, 0.5),
+        ([0] * 5 + [1] * 3 + [2] * 2, [0, 0, 0, 0, 1, 1, 1, 2, 2, 2], 0.804444, 0.615385),
+        ([0] * 5 + [1] * 3 + [2] * 2, [0] * 10, 0.538462, None),
+        (["x", "y", "y"], [7, 3, 3], 1.0, 1.0),
+    ],
+)
+def test_matched_f_of_worked_examples(y_true, y_pred, expected, pairs):
+    assert matched_f_score(y_true, y_pred) == pytest.approx(expected, abs=1e-6)
+    assert type(matched_f_score(y_true, y_pred)) is float
+    if pairs is not None:
+        assert pairwise_f1(y_true, y_pred) == pytest.approx(pairs, abs=1e-6)
+
+
+def test_matched_f_of_a_random_split_is_about_one_half_and_it_is_not_symmetric():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 5000)
+    assert matched_f_score(y, rng.integers(0, 2, 10_000)) == pytest.approx(0.5, abs=0.02)
+    assert matched_f_score([0, 0, 0, 1], [0, 0, 0, 0]) == pytest.approx(0.742857, abs=1e-6)
+    assert matched_f_score([0, 0, 0, 0], [0, 0, 0, 1]) == pytest.approx(0.857143, abs=1e-6)
+
+
+def test_matched_f_makes_no_table_of_classes_by_clusters():
+    n = 1_000_000
+    assert matched_f_score(np.arange(n), np.arange(n)[::-1]) == 1.0
 
 
 # Constraints

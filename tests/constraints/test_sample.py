@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -144,6 +145,77 @@ def test_teachers_state_all_pairs_of_their_subset(n_seen):
     assert c.must_table.weight.sum() + c.cannot_table.weight.sum() == 4 * n_seen * (n_seen - 1) / 2
 
 
+@pytest.mark.parametrize(("fraction", "n_pairs"), [(0, 0), (0.25, 12), (0.5, 25), (1, 50)])
+def test_disjoint_pairs_share_no_item(fraction, n_pairs):
+    y = np.concatenate([np.arange(101) % 3, np.full(9, -1)])
+    c = Constraints.sample_disjoint(y, fraction, random_state=0)
+    assert (c.n_items, c.n_pairs) == (110, pytest.approx(n_pairs, abs=1))
+    assert len(c.constrained_items) == 2 * c.n_pairs
+    assert_true(c, y)
+    assert np.isnan(c.must_table.confidence).all()
+
+
+def test_each_disjoint_pair_is_flipped_by_chance():
+    y = np.arange(40_000) % 2
+    clean = Constraints.sample_disjoint(y, 0.5, random_state=3)
+    noisy = Constraints.sample_disjoint(y, 0.5, flip=0.15, state_confidence=True, random_state=3)
+    assert sorted(pairs_of(clean)) == sorted(pairs_of(noisy))
+    wrong = (y[noisy.must_link[:, 0]] != y[noisy.must_link[:, 1]]).sum()
+    wrong += (y[noisy.cannot_link[:, 0]] == y[noisy.cannot_link[:, 1]]).sum()
+    assert wrong / 10_000 == pytest.approx(0.15, abs=0.02)
+    assert set(noisy.must_table.confidence) | set(noisy.cannot_table.confidence) == {0.85}
+    counts = [Constraints.sample_disjoint(y[:40], flip=0.5, random_state=s).must_table.n for s in range(20)]
+    assert len(set(counts)) > 3  # not an exact share
+
+
+def test_class_sets_give_disjoint_stars_around_the_smallest_set():
+    sets = ["snow"] * 40 + ["rock"] * 5 + [None] * 3 + ["sea"] * 10
+    c = Constraints.sample_class_sets(sets, random_state=0)
+    assert (c.n_items, c.must_table.n, c.cannot_table.n) == (58, 0, 30)
+    ends, counts = np.unique(c.cannot_link, return_counts=True)
+    assert sorted(counts.tolist()) == [1] * 30 + [6] * 5
+    assert ends[counts == 6].tolist() == [40, 41, 42, 43, 44]
+    assert not c.cannot_table.hard.any()
+    some = Constraints.sample_class_sets(sets, 2, n_stars=3, hard=True, random_state=0)
+    assert (some.cannot_table.n, some.cannot_table.hard.all()) == (6, True)
+    assert Constraints.sample_class_sets(sets, n_stars=0).n_pairs == 0
+
+
+def test_a_sequence_links_what_follows_on_a_track():
+    """Items within the gap end up together, and nobody else: the closure against every pair."""
+    rng = np.random.default_rng(0)
+    for gap in (None, 0, 1, 2.5, 30, np.inf):
+        tracks, time = rng.integers(-1, 4, 60), rng.integers(0, 100, 60)
+        c = Constraints.from_sequence(tracks, time=time, gap=gap)
+        limit = np.inf if gap is None else gap
+        every = [
+            (i, j)
+            for i, j in itertools.combinations(range(60), 2)
+            if tracks[i] == tracks[j] >= 0 and abs(int(time[i]) - int(time[j])) <= limit
+        ]
+        assert c.components.tolist() == Constraints(every, n_items=60).components.tolist()
+        assert c.must_table.n == 60 - len(np.unique(c.components))  # a chain has no link too many
+    rows = Constraints.from_sequence(["a", "b", "a", "a"], gap=1, confidence=0.9, weight=2.0)
+    assert rows == Constraints([(2, 3)], n_items=4, confidence=0.9, weight=2.0)
+    assert Constraints.from_sequence([1, 1], hard=True).must_table.hard.all()
+    assert Constraints.from_sequence([]).n_items == 0
+
+
+def test_a_sequence_may_have_dates():
+    days = np.array(["2024-01-01", "2024-01-03", "2024-01-20", "NaT"], dtype="datetime64[D]")
+    for gap in (timedelta(days=2), np.timedelta64(48, "h"), np.timedelta64(2, "D")):
+        assert Constraints.from_sequence([7, 7, 7, -1], time=days, gap=gap).must_link.tolist() == [[0, 1]]
+    with pytest.raises(ValueError, match="item 3 is on a track, but its time"):
+        Constraints.from_sequence([7, 7, 7, 7], time=days)
+
+
+def test_a_million_items_are_no_trouble():
+    y = np.arange(1_000_000) % 1000
+    assert Constraints.from_sequence(y, gap=1000).must_table.n == 999_000
+    assert Constraints.sample_disjoint(y, 1.0, flip=0.1, random_state=0).n_pairs == 500_000
+    assert Constraints.sample_class_sets(y < 100, random_state=0).n_pairs == 600_000
+
+
 DRAWS = {
     "random": lambda y, seed: Constraints.sample(y, 20, random_state=seed),
     "noisy": lambda y, seed: Constraints.sample(y, 20, noise=0.3, random_state=seed),
@@ -151,6 +223,8 @@ DRAWS = {
     "easy": lambda y, seed: Constraints.sample(y, 20, how="easy", random_state=seed),
     "chunklets": lambda y, seed: Constraints.sample_chunklets(y, 5, random_state=seed),
     "teachers": lambda y, seed: Constraints.sample_teachers(y, 3, random_state=seed),
+    "disjoint": lambda y, seed: Constraints.sample_disjoint(y, flip=0.2, random_state=seed),
+    "class sets": lambda y, seed: Constraints.sample_class_sets(y, 3, random_state=seed),
 }
 
 
@@ -204,6 +278,30 @@ def test_the_same_seed_draws_the_same(y, how):
         (lambda: Constraints.sample_teachers([0, 1, -1], 1, 3), "between 2 and 2.*n_seen=3"),
         (lambda: Constraints.sample_teachers([0, 1, 1], 1, 1), "between 2 and 3.*n_seen=1"),
         (lambda: Constraints.sample_teachers([0, 1, 1], -2, 2), "n_teachers.*-2"),
+        (lambda: Constraints.sample_disjoint([0, 1], 1.5), "fraction.*0 to 1; got 1.5"),
+        (lambda: Constraints.sample_disjoint([0, 1], float("nan")), "fraction.*nan"),
+        (lambda: Constraints.sample_disjoint([0, 1], flip=-0.1), "flip.*-0.1"),
+        (lambda: Constraints.sample_disjoint([0, 1], flip="much"), "flip.*'much'"),
+        (lambda: Constraints.sample_disjoint([0, 1], flip=0.5, state_confidence=True), "flip.*below 0.5"),
+        (lambda: Constraints.sample_disjoint([[0], [1]]), r"y must have one value.*\(2, 1\)"),
+        (lambda: Constraints.sample_class_sets([0, 0, -1]), "at least 2 sets.*names 1"),
+        (lambda: Constraints.sample_class_sets([-1]), "at least 2 sets.*names 0"),
+        (lambda: Constraints.sample_class_sets([0, 0, 1, 1], 6), "2 items of the smallest.*only 0"),
+        (lambda: Constraints.sample_class_sets([0] * 6 + [1], 2, n_stars=2), "2 stars of 1 . 2.*only 1"),
+        (lambda: Constraints.sample_class_sets([0, 1], 0), "fanout.*at least 1; got 0"),
+        (lambda: Constraints.sample_class_sets([0, 1], 1, n_stars=-1), "n_stars.*-1"),
+        (lambda: Constraints.from_sequence([0, 0], time=[1.0]), r"time.*2 in all.*\(1,\)"),
+        (lambda: Constraints.from_sequence([0, 0], time=["a", "b"]), "time must have one number"),
+        (lambda: Constraints.from_sequence([0, 0], time=[1.0, np.nan]), "item 1 is on a track"),
+        (lambda: Constraints.from_sequence([0, 0], gap=-1), "gap.*not negative.*-1"),
+        (lambda: Constraints.from_sequence([0, 0], gap=float("nan")), "gap.*nan"),
+        (lambda: Constraints.from_sequence([0, 0], gap=timedelta(1)), "gap must be a number"),
+        (
+            lambda: Constraints.from_sequence([0], time=np.zeros(1, "datetime64[s]"), gap=3),
+            "gap must be a timedelta",
+        ),
+        (lambda: Constraints.from_sequence([[0, 0]]), r"track_ids.*\(1, 2\)"),
+        (lambda: Constraints.from_sequence([0, 0], confidence=0.4), "confidence.*0.4"),
     ],
 )
 def test_impossible_requests_say_how_many_there_are(call, message):

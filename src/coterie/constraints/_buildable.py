@@ -190,6 +190,47 @@ class Buildable:
         return cls._from_parts(n_items, must, cannot, (), names)
 
     @classmethod
+    def from_sequence(
+        cls,
+        track_ids: Any,
+        *,
+        time: Any = None,
+        gap: Any = None,
+        weight: float | None = None,
+        confidence: float | None = None,
+        hard: bool = False,
+    ) -> Self:
+        """Must-links along tracks: what was seen on one track within a short time belongs together.
+
+        Items of one track, ordered by time, are linked one to the next if at most `gap` lies between them. So
+        a face that is followed through a film, or a sensor that is read again and again, gives one
+        chunklet a stretch without a break.
+
+        Parameters
+        ----------
+        track_ids : array of shape (n_items,)
+            The track of each item; -1, None or NaN: on none.
+        time : array of shape (n_items,), optional
+            Numbers or dates (``datetime64``). By default the row number.
+        gap : number or timedelta, optional
+            The longest time between two items that are linked; with dates a timedelta. None: any, so that a
+            track is one chain.
+        weight, confidence, hard : optional
+            Of every link, as in the constructor.
+
+        Examples
+        --------
+        >>> from coterie import Constraints
+        >>> tracks = ["ann", "bob", "ann", "ann", None, "bob"]
+        >>> Constraints.from_sequence(tracks).must_link.tolist()
+        [[0, 2], [1, 5], [2, 3]]
+        >>> Constraints.from_sequence(tracks, time=[0, 0, 1, 7, 7, 8], gap=2).must_link.tolist()
+        [[0, 2]]
+        """
+        n_items, pairs = _sample.sequence_links(track_ids, time, gap)
+        return cls(pairs, n_items=n_items, weight=weight, confidence=confidence, hard=hard)
+
+    @classmethod
     def read(cls, path: Any, *, ids: Any = None, n_items: int | None = None) -> Self:
         """Read a file (.csv, .json, .parquet) with the columns of `from_frame`.
 
@@ -242,3 +283,85 @@ class Buildable:
         n_items, (pairs, must), who = _sample.sample_teachers(y, n_teachers, n_seen, random_state)
         order = np.concatenate([np.flatnonzero(must), np.flatnonzero(~must)])
         return cls(pairs[must], pairs[~must], n_items=n_items, source=[who[row] for row in order.tolist()])
+
+    @classmethod
+    def sample_disjoint(
+        cls,
+        y: Any,
+        fraction: float = 0.5,
+        *,
+        flip: float = 0.0,
+        state_confidence: bool = False,
+        random_state: Any = None,
+    ) -> Self:
+        """Draw pairs of which no two share an item, some of them wrong (the book, chapter 4, experiment 1).
+
+        Parameters
+        ----------
+        y : array of shape (n_items,)
+            The labels; -1: unknown.
+        fraction : float, default 0.5
+            Share of the labelled items that are in a pair.
+        flip : float, default 0.0
+            Probability, for each pair by itself, that it states the opposite. (The `noise` of `sample` is an
+            exact share.)
+        state_confidence : bool, default False
+            State the confidence ``1 - flip`` with every pair; `flip` must then be below 0.5.
+        random_state : int or generator, optional
+            Seed.
+
+        Examples
+        --------
+        >>> from coterie import Constraints
+        >>> y = [0, 0, 0, 1, 1, 1, 2, 2]
+        >>> known = Constraints.sample_disjoint(y, flip=0.15, state_confidence=True, random_state=0)
+        >>> known.n_pairs, len(known.constrained_items)
+        (2, 4)
+        """
+        if state_confidence and _sample.is_share(flip) and flip >= 0.5:
+            raise ValueError(
+                f"with flip={flip} a pair is no more likely to be true than false, so there is no confidence "
+                "to state; flip must be below 0.5."
+            )
+        n_items, (pairs, must) = _sample.sample_disjoint(y, fraction, flip, random_state)
+        confidence = 1.0 - flip if state_confidence else None
+        return cls(pairs[must], pairs[~must], n_items=n_items, confidence=confidence)
+
+    @classmethod
+    def sample_class_sets(
+        cls,
+        sets: Any,
+        fanout: int = 6,
+        *,
+        n_stars: int | None = None,
+        hard: bool = False,
+        random_state: Any = None,
+    ) -> Self:
+        """Draw cannot-links between sets of classes, as stars (the book, chapter 4, experiment 2).
+
+        Known is not the class of an item but a set that its class is in: snow or not, say. An item of the
+        smallest set is held apart from `fanout` items of the others; no two stars share an item. (`across`
+        states all of it at once.)
+
+        Parameters
+        ----------
+        sets : array of shape (n_items,)
+            The set of each item; -1, None or NaN: unknown.
+        fanout : int, default 6
+            Cannot-links of a star.
+        n_stars : int, optional
+            Number of stars. By default as many as there can be.
+        hard : bool, default False
+            Whether a soft method must obey them too.
+        random_state : int or generator, optional
+            Seed.
+
+        Examples
+        --------
+        >>> from coterie import Constraints
+        >>> sets = ["snow"] * 12 + ["rock"] * 2
+        >>> Constraints.sample_class_sets(sets, random_state=0)
+        Constraints(14 items: 12 cannot-links)
+        """
+        n_items, pairs = _sample.sample_class_sets(sets, fanout, n_stars, random_state)
+        return cls(None, pairs, n_items=n_items, hard=hard)

@@ -3,11 +3,14 @@
 Pairs are drawn uniformly without repetition; "balanced" draws as many must-links as cannot-links; "easy"
 keeps only pairs that leave the contracted cannot-link graph (k - 1)-degenerate, so that greedy clustering
 in the right order cannot fail (Davidson and Ravi 2006). Teachers sort small random subsets (the book,
-chapter 3). `noise` turns a share of the pairs into their opposite.
+chapter 3). `noise` turns a share of the pairs into their opposite. Disjoint pairs that are flipped by chance
+and stars of cannot-links between sets of classes are those of the book's chapter 4. Beside the draws stand
+the links along a sequence, in which nothing is drawn.
 """
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, Literal
 
 import numpy as np
@@ -31,11 +34,11 @@ def as_generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def known_labels(y: Any) -> tuple[IntArray, IntArray, int]:
+def known_labels(y: Any, name: str = "y") -> tuple[IntArray, IntArray, int]:
     """Items with a known label, the code of each, and the number of all items."""
     from coterie.constraints._build import group_statement
 
-    n_items, group = group_statement("label", y, None, None, "y")
+    n_items, group = group_statement("label", y, None, None, name)
     return group.items, group.codes, n_items
 
 
@@ -190,3 +193,84 @@ def sample_teachers(y: Any, n_teachers: int, n_seen: int, random_state: Any) -> 
         is_must.append(codes[seen[first]] == codes[seen[second]])
         source += [f"teacher {teacher}"] * len(first)
     return n_items, (np.concatenate(pairs), np.concatenate(is_must)), source
+
+
+def sample_disjoint(y: Any, fraction: float, flip: float, random_state: Any) -> tuple[int, Draw]:
+    """Pairs of which no two share an item, each turned into its opposite with the probability `flip`."""
+    for name, value, words in (
+        ("fraction", fraction, "the share of the labelled items that are in a pair"),
+        ("flip", flip, "the probability that a pair states the opposite"),
+    ):
+        if not is_share(value):
+            raise ValueError(f"{name} is {words}, 0 to 1; got {value!r}.")
+    rng = as_generator(random_state)
+    items, codes, n_items = known_labels(y)
+    n_pairs = min(round(fraction * len(items) / 2), len(items) // 2)
+    chosen = rng.permutation(len(items))[: 2 * n_pairs].reshape(-1, 2)
+    is_must = codes[chosen[:, 0]] == codes[chosen[:, 1]]
+    return n_items, (items[chosen], is_must ^ (rng.random(n_pairs) < flip))
+
+
+def is_share(value: Any) -> bool:
+    """Whether it is a number from 0 to 1."""
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return number and bool(0 <= value <= 1)
+
+
+def sample_class_sets(sets: Any, fanout: int, n_stars: int | None, random_state: Any) -> tuple[int, IntArray]:
+    """Stars of cannot-links: an item of the smallest set, and `fanout` items of the others; disjoint."""
+    fanout = whole_number(fanout, "fanout", 1)
+    rng = as_generator(random_state)
+    items, codes, n_items = known_labels(sets, "sets")
+    counts = np.bincount(codes)
+    if len(counts) < 2:
+        raise ValueError(f"sets must name at least 2 sets of classes; it names {len(counts)}.")
+    inside = codes == int(np.argmin(counts))
+    most = min(int(inside.sum()), int((~inside).sum()) // fanout)
+    n_stars = most if n_stars is None else whole_number(n_stars, "n_stars", 0)
+    if n_stars > most or not most:
+        raise ValueError(
+            f"{max(n_stars, 1)} stars of 1 + {fanout} items wanted, but {int(inside.sum())} items of the "
+            f"smallest set and {int((~inside).sum())} others make only {most}; ask for fewer stars or a "
+            "smaller fanout."
+        )
+    centres = rng.choice(items[inside], size=n_stars, replace=False)
+    leaves = rng.choice(items[~inside], size=n_stars * fanout, replace=False)
+    return n_items, np.column_stack([np.repeat(centres, fanout), leaves])
+
+
+def sequence_links(track_ids: Any, time: Any, gap: Any) -> tuple[int, IntArray]:
+    """Pairs of items that follow each other on one track, at most `gap` apart in time."""
+    items, codes, n_items = known_labels(track_ids, "track_ids")
+    at = np.arange(n_items) if time is None else np.asarray(time)
+    if at.shape != (n_items,) or at.dtype.kind not in "iufM":
+        raise ValueError(
+            f"time must have one number or date per item, {n_items} in all; got shape {at.shape}, {at.dtype}."
+        )
+    at = at[items]
+    missing = np.isnat(at) if at.dtype.kind == "M" else ~np.isfinite(at)
+    if missing.any():
+        raise ValueError(f"item {items[np.argmax(missing)]} is on a track, but its time is not known.")
+    order = np.lexsort((items, at, codes))
+    items, at, codes = items[order], at[order], codes[order]
+    linked = codes[1:] == codes[:-1]
+    if gap is not None:
+        linked &= at[1:] - at[:-1] <= _read_gap(gap, at.dtype.kind == "M")
+    return n_items, np.column_stack([items[:-1][linked], items[1:][linked]])
+
+
+def _read_gap(gap: Any, dates: bool) -> Any:
+    """A time that is not negative, of the kind that differences of the times have."""
+    if dates:
+        try:
+            length = np.timedelta64(gap) if isinstance(gap, timedelta | np.timedelta64) else None
+        except ValueError:
+            length = None
+        if length is None or np.isnat(length) or length < np.timedelta64(0, "ns"):
+            raise ValueError(f"gap must be a timedelta, not negative, as the times are dates; got {gap!r}.")
+        return length
+    number = isinstance(gap, int | float | np.integer | np.floating)
+    number = number and not isinstance(gap, bool | np.timedelta64)
+    if not number or not gap >= 0:
+        raise ValueError(f"gap must be a number, not negative, or None for any; got {gap!r}.")
+    return gap

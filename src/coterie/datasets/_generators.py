@@ -1,0 +1,111 @@
+"""Links from continuity: neighbours on a grid are likely alike; and how likely, estimated from labels.
+
+The soft must-links of experiment 3 of the book's chapter 4. Time and memory are linear in the links.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from coterie.constraints import Constraints, as_constraints
+from coterie.constraints._inputs import whole_number
+from coterie.constraints._sample import known_labels
+
+# Steps (down, right) to the neighbours that come later in reading order.
+_STEPS = {4: ((0, 1), (1, 0)), 8: ((0, 1), (1, -1), (1, 0), (1, 1))}
+
+
+def grid_neighbors(
+    shape: Any,
+    *,
+    connectivity: int = 4,
+    weight: float | None = None,
+    confidence: float | None = None,
+    hard: bool = False,
+) -> Constraints:
+    """Must-links between neighbours of an image, or along a chain.
+
+    Items are numbered row by row, as ``image.reshape(-1, n_features)`` does. For a part of an image take
+    ``grid_neighbors(mask.shape)[mask.ravel()]``.
+
+    Parameters
+    ----------
+    shape : int or tuple
+        ``(height, width)`` of the image, or the length of a chain.
+    connectivity : {4, 8}, default=4
+        Neighbours of a pixel: those at its sides, or at its corners too.
+    weight, confidence, hard : optional
+        Of every link, as in `Constraints`.
+
+    Returns
+    -------
+    Constraints
+        Every pair of neighbours once.
+
+    See Also
+    --------
+    estimate_confidence : The confidence that such links deserve.
+
+    Examples
+    --------
+    >>> from coterie.datasets import grid_neighbors
+    >>> grid_neighbors((2, 3)).must_link.tolist()
+    [[0, 1], [0, 3], [1, 2], [1, 4], [2, 5], [3, 4], [4, 5]]
+    >>> grid_neighbors(1000, confidence=0.9)
+    Constraints(1,000 items: 999 must-links)
+    """
+    if connectivity not in _STEPS:
+        raise ValueError(f"connectivity must be 4 or 8; got {connectivity!r}.")
+    sides = tuple(shape) if isinstance(shape, tuple | list | np.ndarray) else (shape,)
+    if not 1 <= len(sides) <= 2:
+        raise ValueError(f"shape must be a length, or (height, width); got {shape!r}.")
+    sides = tuple(whole_number(side, "every side of shape", 1) for side in sides)
+    number = np.arange(int(np.prod(sides))).reshape(sides if len(sides) == 2 else (1, -1))
+    height, width = number.shape
+    links = []
+    for down, right in _STEPS[connectivity]:
+        here = number[: height - down, max(-right, 0) : width - max(right, 0)]
+        there = number[down:, max(right, 0) : width - max(-right, 0)]
+        links.append(np.column_stack([here.ravel(), there.ravel()]))
+    pairs = np.concatenate(links)
+    return Constraints(pairs, n_items=number.size, weight=weight, confidence=confidence, hard=hard)
+
+
+def estimate_confidence(constraints: Constraints, labels: Any) -> float:
+    """Share of the statements that some known labels confirm: one minus the flip rate.
+
+    To be stated as the `confidence` of statements that come from the same source.
+
+    Parameters
+    ----------
+    constraints : Constraints
+        The statements; a group counts as the pairs it stands for.
+    labels : array of shape (n_items,)
+        The classes; -1, None or NaN: unknown. Only statements among known items count.
+
+    Returns
+    -------
+    float
+        Above 0.5 and at most 1.
+
+    Examples
+    --------
+    >>> from coterie.datasets import estimate_confidence, grid_neighbors
+    >>> stripes = [0, 0, 0, 1, 1, 1, 1, 0, -1]
+    >>> estimate_confidence(grid_neighbors(9), stripes)
+    0.714...
+    """
+    items, codes, n_items = known_labels(labels, "labels")
+    known = as_constraints(constraints, n_items, counted="labels has {} values")
+    account = known[items].violations(codes)
+    if not account.n_stated:
+        raise ValueError("no statement is about items whose labels are known: there is nothing to count.")
+    share = 1.0 - account.n_broken / account.n_stated
+    if share <= 0.5:
+        raise ValueError(
+            f"{account.n_broken:,} of {account.n_stated:,} statements are false by these labels: no "
+            "confidence above 0.5 describes them."
+        )
+    return float(share)
