@@ -27,6 +27,12 @@ if TYPE_CHECKING:
         SizeConstrainedKMeans,
         SizeConstrainedKMedians,
     )
+    from coterie.mixture import (
+        ConstrainedGaussianMixture,
+        MeanFieldMixture,
+        PairwiseClustering,
+        PenalizedGaussianMixture,
+    )
 
 __version__ = "0.1.0"
 
@@ -35,6 +41,7 @@ _HOMES = {
     "COPCobweb": "coterie.hierarchy",
     "COPKMeans": "coterie.kmeans",
     "CVQEKMeans": "coterie.kmeans",
+    "ConstrainedGaussianMixture": "coterie.mixture",
     "ConstrainedLinkage": "coterie.hierarchy",
     "ConstrainedSeedKMeans": "coterie.kmeans",
     "Constraints": "coterie.constraints",
@@ -43,7 +50,10 @@ _HOMES = {
     "KMedoids": "coterie.kmeans",
     "KernelPCKMeans": "coterie.kmeans",
     "MPCKMeans": "coterie.kmeans",
+    "MeanFieldMixture": "coterie.mixture",
     "PCKMeans": "coterie.kmeans",
+    "PairwiseClustering": "coterie.mixture",
+    "PenalizedGaussianMixture": "coterie.mixture",
     "SeededKMeans": "coterie.kmeans",
     "SizeConstrainedKMeans": "coterie.kmeans",
     "SizeConstrainedKMedians": "coterie.kmeans",
@@ -61,6 +71,7 @@ _MODULES = (
     "kmeans",
     "methods",
     "metrics",
+    "mixture",
     "report",
     "tables",
     "testing",
@@ -70,6 +81,7 @@ __all__ = [
     "COPCobweb",
     "COPKMeans",
     "CVQEKMeans",
+    "ConstrainedGaussianMixture",
     "ConstrainedLinkage",
     "ConstrainedSeedKMeans",
     "Constraints",
@@ -78,7 +90,10 @@ __all__ = [
     "KMedoids",
     "KernelPCKMeans",
     "MPCKMeans",
+    "MeanFieldMixture",
     "PCKMeans",
+    "PairwiseClustering",
+    "PenalizedGaussianMixture",
     "SeededKMeans",
     "SizeConstrainedKMeans",
     "SizeConstrainedKMedians",

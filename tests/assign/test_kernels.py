@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 from coterie import (
+    ConstrainedGaussianMixture,
     ConstrainedLinkage,
     Constraints,
     COPCobweb,
@@ -16,7 +17,9 @@ from coterie import (
     HMRFKMeans,
     KernelPCKMeans,
     MPCKMeans,
+    PairwiseClustering,
     PCKMeans,
+    PenalizedGaussianMixture,
     SizeConstrainedKMeans,
 )
 from coterie.assign import free, hard_pairs, size_constrained_assignment, soft_pairs
@@ -75,6 +78,7 @@ def every_kernel():
         every_size(data, truth)
         every_metric(data, truth)
     every_tree(X, truth)
+    every_mixture(X, truth)
     rng = np.random.default_rng(3)
     for seed in range(8):
         # frames of ten in twelve clusters, on top of pairs: pushes, chains and new matchings all occur
@@ -94,6 +98,27 @@ def every_kernel():
         )
         found = soft_pairs(costs, priced, random_state=seed)
         assert found.penalty == pytest.approx(soft_penalty(priced, found.labels))
+
+
+def every_mixture(X, truth):
+    """Trees, circles, mean field, samples with couplings of both signs, and dissimilarities."""
+    hard = Constraints.sample(truth, n_pairs=60, random_state=1)
+    soft = Constraints.sample(truth, n_pairs=75, noise=0.2, random_state=2)
+    models = [ConstrainedGaussianMixture(4, n_init=1, max_iter=3, random_state=0).fit(X, constraints=hard)]
+    assert models[0].inference_.n_trees
+    for how in ("auto", "mean-field", "gibbs"):
+        model = PenalizedGaussianMixture(
+            4, inference=how, confidence=0.7, n_init=1, max_iter=2, n_sweeps=20, random_state=0
+        )
+        models.append(model)
+    models.append(PairwiseClustering(4, n_init=1, cooling=0.5, random_state=0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ViolatedConstraintsWarning)
+        for model in models[1:]:
+            model.fit(X, constraints=soft)
+    assert models[1].inference_.n_narrow
+    for model in models:
+        np.testing.assert_allclose(model.responsibilities_.sum(axis=1), 1.0)
 
 
 def every_size(data, truth):

@@ -104,11 +104,18 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
     _known: Constraints
 
     def _begin_fit(
-        self, X: Any, constraints: Any, *, n_clusters: int | None = None, **checks: Any
+        self,
+        X: Any,
+        constraints: Any,
+        *,
+        n_clusters: int | None = None,
+        word: str = "n_clusters",
+        **checks: Any,
     ) -> tuple[Any, Constraints]:
         """Check X (keywords as in `validate_data` of scikit-learn) and what is known about its rows.
 
-        With `n_clusters` it also raises when the statements that the class obeys cannot be met.
+        With `n_clusters` it also raises when the statements that the class obeys cannot be met; `word` is
+        what the class calls it.
         """
         X = validate_data(self, X, **checks)
         known = as_constraints(constraints, X.shape[0])
@@ -120,7 +127,7 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
             )
         if n_clusters is not None:
             if n_clusters > X.shape[0]:
-                raise ValueError(f"n_clusters={n_clusters}, but X has n_samples={X.shape[0]} rows.")
+                raise ValueError(f"{word}={n_clusters}, but X has n_samples={X.shape[0]} rows.")
             self._require_feasible(known, n_clusters)
         self._known = known
         return X, known

@@ -1,0 +1,376 @@
+"""MeanFieldMixture: annealed mean field, for strong statements on few items in large data."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from coterie.assign._points import Floats, Index
+from coterie.base import Rule, Step, constrained_fit, instance, one_of, real
+from coterie.constraints import Constraints, Pairs
+from coterie.exceptions import ViolatedConstraintsWarning
+from coterie.mixture._base import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
+from coterie.mixture._em import Data, Expectation, Model, Outcome, WeightStep, expect, run_em
+from coterie.mixture._emission import Emission, Multinomial, SquaredError
+from coterie.mixture._gaussian import Gaussian
+from coterie.mixture._inference import Inference
+from coterie.mixture._mean_field import MeanField
+from coterie.mixture._network import Network, read_network
+from coterie.mixture._parts import Part
+from coterie.mixture._penalized import log_odds
+from coterie.mixture._starts import given_weights
+from coterie.mixture._weights import FixedWeights, JointWeights, UniformWeights
+
+# Candidates for "select", folds, and pairs below which the pairs of the fit itself are counted.
+ETAS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+_FOLDS, _FEW_PAIRS = 5, 15
+# Each temperature is this much of the last, and takes so many iterations.
+_COOLING, _STEPS_A_TEMPERATURE = 0.8, 10
+
+
+class MeanFieldMixture(MixtureClusterer):
+    """A mixture with strong statements, found by mean field while the temperature falls.
+
+    Labels have the prior of largest entropy under which few statements are broken: a broken pair of strength
+    1 costs `weight` nats. Probabilities of items are brought into line with those of their partners (mean
+    field), at the cost of plain EM whatever the statements look like. It begins at a high temperature, where
+    the components are one, so that the data and the statements decide together how they part. `eta` lets few
+    constrained items steer the components, so that new items follow the statements, too.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Number of components.
+    emission : {"gaussian", "squared-error", "multinomial"} or Emission, default "gaussian"
+        What a component says about items: Gaussian densities; squared distances, as in k-means (the
+        temperature then falls to zero, and `weight` is in units of squared distances); counts of words, which
+        may be sparse.
+    covariance_type : {"full", "tied", "diag", "spherical"}, default "full"
+        Of Gaussian components.
+    weight : float or pair of floats, default 1000.0
+        What a broken pair of strength 1 costs, or a broken must-link and a broken cannot-link. A pair that
+        states its confidence costs the log-odds of that instead, times its own weight.
+    eta : float or "select", default 1.0
+        How often items that statements name count in the components. "select" tries 1 to 100 on pairs held
+        out, and takes the smallest that breaks fewest.
+    class_prior : {"uniform", "joint", "unconstrained", "fixed"}, default "uniform"
+        Mixing weights of densities: equal; shares of all items; shares of items that no statement names, for
+        which alone they count; or as `weights_init` has them.
+    annealing : bool, default True
+        Whether the temperature falls, in the first start and every second one after it; the other starts
+        begin as `init_params` says, since components that never part are no help. Otherwise all do.
+    e_start : {"best", "continuation", "warm"}, default "best"
+        Where mean field begins in every iteration: at weak couplings that grow, at the last probabilities,
+        or both, of which the better is kept. Only "continuation" can make the objective rise.
+    tol, reg_covar, max_iter, init_params, weights_init, means_init, precisions_init
+        As in `ConstrainedGaussianMixture`; `max_iter` counts at the last temperature, starts are for
+        `annealing=False`.
+    n_init : int or "auto", default "auto"
+        Number of starts; the best is kept. "auto" is 4.
+    warm_start, verbose, random_state
+        As in `ConstrainedGaussianMixture`.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n_samples,)
+        The most probable component of each item.
+    responsibilities_, weights_, means_, covariances_, precisions_, precisions_cholesky_, agreement_
+        As in `ConstrainedGaussianMixture`; covariances and precisions of Gaussian components only.
+    objective_, history_, objective_kind_
+        The free energy at the last temperature: a bound on minus the log-likelihood.
+    eta_ : float
+        The factor that was used.
+    eta_curve_ : array of shape (7, 2), with eta="select"
+        Candidates, and the share of held-out pairs that the model's rule breaks.
+    temperature_path_ : array of shape (n_temperatures, 2)
+        Temperatures, and the free energy at the end of each.
+    inference_, lower_bound_, collapsed_, n_iter_, converged_, violations_, constraints_
+        As in `ConstrainedGaussianMixture`; `n_iter_` counts iterations at all temperatures.
+
+    See Also
+    --------
+    PenalizedGaussianMixture : exact where it can be, and statements with a confidence.
+    PairwiseClustering : the same idea on dissimilarities.
+
+    Notes
+    -----
+    Contradictions are no error: the cheapest way out is taken. Two equal rows may have different labels
+    where statements name one of them; `predict` knows no statements. Time O(n k d^2) an iteration, about 100
+    to 200 iterations in all; memory O(n k) beside X. The paper's general loss on labels is left out.
+
+    References
+    ----------
+    Lange, Law, Jain and Buhmann, Constrained Clustering, chapter 5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import Constraints, MeanFieldMixture
+    >>> rng = np.random.default_rng(0)
+    >>> corner = np.repeat([[-1, -1.5], [-1, 1.5], [1, -1.5], [1, 1.5]], 25, axis=0)
+    >>> X = corner + 0.35 * rng.normal(size=(100, 2))  # wider from top to bottom than from left to right
+    >>> known = Constraints.sample(corner[:, 0], n_pairs=20, random_state=0)
+    >>> model = MeanFieldMixture(2, random_state=0).fit(X, constraints=known)
+    >>> left = model.predict(X[:50])
+    >>> bool((left == left[0]).mean() > 0.95)
+    True
+    """
+
+    obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
+    parameter_rules: ClassVar[dict[str, Rule]] = {
+        **{name: rule for name, rule in SHARED_RULES.items() if name != "covariance_prior"},
+        **START_RULES,
+        "emission": one_of("gaussian", "squared-error", "multinomial") | instance(Emission, "an Emission"),
+        "weight": real(0.0, 1e6) | instance((tuple, list), "a pair of them"),
+        "eta": real(0.0) | one_of("select"),
+        "class_prior": one_of("uniform", "joint", "unconstrained", "fixed"),
+        "annealing": one_of(True, False),
+        "e_start": one_of("best", "continuation", "warm"),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        emission: Any = "gaussian",
+        covariance_type: str = "full",
+        weight: Any = 1000.0,
+        eta: Any = 1.0,
+        class_prior: str = "uniform",
+        annealing: bool = True,
+        e_start: Any = "best",
+        tol: float = 1e-4,
+        reg_covar: float = 1e-6,
+        max_iter: int = 100,
+        n_init: Any = "auto",
+        init_params: str = "mixed",
+        weights_init: Any = None,
+        means_init: Any = None,
+        precisions_init: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.emission = emission
+        self.covariance_type = covariance_type
+        self.weight = weight
+        self.eta = eta
+        self.class_prior = class_prior
+        self.annealing = annealing
+        self.e_start = e_start
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weights_init = weights_init
+        self.means_init = means_init
+        self.precisions_init = precisions_init
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @constrained_fit
+    def fit(self, X: Any, y: Any = None, *, constraints: Any = None) -> Any:
+        """Fit the mixture, with what is known about the rows.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or a sparse matrix of counts with "multinomial"
+            The items.
+        y : ignored
+            Present for the API.
+        constraints : Constraints or array of partial labels (-1: unknown), optional
+            What is known.
+
+        Returns
+        -------
+        self
+        """
+        if self.annealing and any(p is not None for p in (self.means_init, self.precisions_init)):
+            raise ValueError(
+                "annealing begins at the middle of the data; set annealing=False to use means_init and "
+                "precisions_init."
+            )
+        if not self._emission().density and self.class_prior != "uniform":
+            raise ValueError(
+                f"class_prior={self.class_prior!r} needs a density; with squared errors it is 'uniform'."
+            )
+        self.eta_ = self._select_eta(X, constraints) if self.eta == "select" else float(self.eta)
+        return self._run(X, constraints)
+
+    # ---- the parts ------------------------------------------------------------------------------------
+
+    def _emission(self) -> Emission:
+        if isinstance(self.emission, Emission):
+            return self.emission.copy()
+        if self.emission == "gaussian":
+            return Gaussian(self.covariance_type, self.reg_covar)
+        return SquaredError() if self.emission == "squared-error" else Multinomial()
+
+    def _prices(self) -> tuple[float, float]:
+        """What a broken must-link and a broken cannot-link cost."""
+        if isinstance(self.weight, tuple | list):
+            rule = real(0.0, 1e6)
+            if len(self.weight) != 2 or not all(rule.holds(price) for price in self.weight):
+                raise ValueError(f"weight must be {rule.words}, or a pair of them; got {self.weight!r}.")
+            return float(self.weight[0]), float(self.weight[1])
+        return float(self.weight), float(self.weight)
+
+    def _network(self, known: Constraints) -> Network:
+        must, cannot = self._prices()
+
+        def worth(pairs: Pairs, sign: Literal[1, -1]) -> Floats:
+            price = must if sign > 0 else cannot
+            odds = log_odds(np.where(np.isnan(pairs.confidence), 0.75, pairs.confidence))
+            return pairs.weight * np.where(np.isnan(pairs.confidence), price, odds)
+
+        network = read_network(
+            known, self.n_components, obey="hard", coupling=worth, group_coupling=(must, cannot)
+        )
+        if len(network.items) == known.n_items:
+            if not self.eta_:
+                raise ValueError("eta=0 leaves out all items that statements name, and these are all.")
+            if self.class_prior == "unconstrained":
+                raise ValueError(
+                    "class_prior='unconstrained' takes the shares of items that no statement names, and "
+                    "there are none; use 'joint' or 'uniform'."
+                )
+        return network
+
+    def _inference(self, data: Data, model: Model, rng: RandomState) -> Inference:
+        def mean_field(n: int, k: int, ends: Index, beta: Floats) -> Part:
+            return MeanField(n, k, ends, beta, start=self.e_start)
+
+        return Inference(data.network, rest="mean-field", exact="none", make=mean_field)
+
+    def _weights(self, data: Data, known: Constraints, inference: Inference | None) -> WeightStep:
+        if self.class_prior == "uniform":
+            return UniformWeights()
+        return FixedWeights() if self.class_prior == "fixed" else JointWeights()
+
+    def _begin_at(
+        self, before: Model | None, data: Data, known: Constraints, emission: Emission, rng: RandomState
+    ) -> Callable[[], Model]:
+
+        def cold(model: Model) -> Model:
+            model.temperature = model.emission.coldest()
+            return model
+
+        plain = super()._begin_at(before, data, known, emission, rng)
+        if before is not None or not self.annealing:
+            return lambda: cold(plain())
+        weights = np.full(self.n_components, 1.0 / self.n_components)
+        if self.weights_init is not None:
+            weights = given_weights(self.weights_init, self.n_components)
+
+        number = -1
+
+        def by_turns() -> Model:
+            nonlocal number
+            number += 1
+            if number % 2:
+                return cold(plain())
+            start = emission.copy()
+            start.set_means(start.shaken(start.means, rng))
+            with np.errstate(divide="ignore"):
+                return Model(start, np.log(weights), start.hottest())
+
+        self._rng = rng
+        return by_turns
+
+    def _temperatures(self, model: Model) -> list[float]:
+        """From the first to the last."""
+        path = [model.temperature]
+        cold = model.emission.coldest()
+        # below a twentieth of where it begins nothing changes any more
+        while path[-1] * _COOLING > max(cold, 0.02 * path[0]):
+            path.append(path[-1] * _COOLING)
+        return [*path, cold] if path[-1] > cold else [cold]
+
+    def _most_steps(self) -> int:
+        most = int(np.ceil(np.log(0.02) / np.log(_COOLING))) + 1
+        return self.max_iter + (_STEPS_A_TEMPERATURE * most if self.annealing else 0)
+
+    def _one_start(
+        self, data: Data, model: Model, inference: Inference | None, weights: WeightStep, step: Step
+    ) -> Outcome:
+        if inference is not None:
+            inference.restart()
+        path = self._temperatures(model)
+        passed, n_iter = [], 0
+        outcome: Outcome | None = None
+        for temperature in path:
+            model.temperature = temperature
+            last = temperature == path[-1]
+            outcome = run_em(
+                model,
+                self._find(data, inference),
+                weights,
+                n_items=data.X.shape[0],
+                max_iter=self.max_iter if last else _STEPS_A_TEMPERATURE,
+                tol=self.tol * model.emission.unit(),
+                step=step,
+            )
+            n_iter += outcome.n_iter
+            passed.append((temperature, outcome.objective))
+            if not last:
+                self._part_means(model)
+        assert outcome is not None
+        outcome.n_iter = n_iter
+        outcome.path = passed
+        return outcome
+
+    def _part_means(self, model: Model) -> None:
+        """Shake means that have become one."""
+        emission = model.emission
+        scale = np.where(emission.deviation > 0, emission.deviation, 1.0)
+        means = emission.means / scale
+        gaps = np.linalg.norm(means[:, None] - means[None], axis=2)
+        gaps[np.triu_indices(len(gaps))] = np.inf
+        again = gaps.min(axis=1) < 1e-3
+        if again.any():
+            emission.means = np.where(
+                again[:, None], emission.shaken(emission.means, self._rng), emission.means
+            )
+
+    def _find(self, data: Data, inference: Inference | None) -> Callable[[Model, int], Expectation]:
+        core_prior = self.class_prior != "unconstrained"
+        return lambda model, iteration: expect(data, model, inference, eta=self.eta_, core_prior=core_prior)
+
+    def _keep(self, best: Outcome, data: Data, inference: Inference | None, weights: WeightStep) -> None:
+        super()._keep(best, data, inference, weights)
+        self.temperature_path_ = np.array(best.path)
+        self.__dict__.pop("_rng", None)
+
+    # ---- eta ------------------------------------------------------------------------------------------
+
+    def _select_eta(self, X: Any, constraints: Any) -> float:
+        """The smallest candidate whose model breaks fewest of the pairs that it was not told."""
+        X, known = self._begin_fit(
+            X, constraints, accept_sparse=self._emission().sparse and "csr", dtype=[np.float64, np.float32]
+        )
+        if not known.n_pairs:
+            self.eta_curve_ = np.column_stack([ETAS, np.zeros(len(ETAS))])
+            return 1.0
+        folds = list(known.split(_FOLDS, random_state=0)) if known.n_pairs >= _FEW_PAIRS else [(known, known)]
+        broken = np.zeros((len(ETAS), len(folds)))
+        for row, eta in enumerate(ETAS):
+            for column, (kept, held) in enumerate(folds):
+                model = clone(self).set_params(eta=eta, n_init=1, warm_start=False, verbose=0)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ViolatedConstraintsWarning)
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    labels = model.fit(X, constraints=kept).predict(X)
+                broken[row, column] = held.violations(labels).n_broken / max(held.n_pairs, 1)
+        mean = broken.mean(axis=1)
+        best = int(np.argmin(mean))
+        error = broken[best].std(ddof=1) / np.sqrt(len(folds)) if len(folds) > 1 else 0.0
+        self.eta_curve_ = np.column_stack([ETAS, mean])
+        return float(ETAS[int(np.argmax(mean <= mean[best] + error))])

@@ -1,0 +1,128 @@
+"""What must not matter: the order of rows, the names of components, the units and axes of the data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from coterie import Constraints
+from coterie.mixture import ConstrainedGaussianMixture, MeanFieldMixture, PenalizedGaussianMixture
+from tests.mixture.problems import blobs, random_state_of, start_of
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
+]
+SHARED = {"tol": 0.0, "max_iter": 8, "n_init": 1}
+MODELS = {
+    "chunklet": lambda k, **more: ConstrainedGaussianMixture(k, **SHARED, **more),
+    "point, exact": lambda k, **more: ConstrainedGaussianMixture(
+        k, sampling="point", weights_update="exact", **SHARED, **more
+    ),
+    "pseudo": lambda k, **more: ConstrainedGaussianMixture(
+        k, weights_update="pseudo-likelihood", **SHARED, **more
+    ),
+    "penalized": lambda k, **more: PenalizedGaussianMixture(
+        k, inference="exact", weights_update="exact", **SHARED, **more
+    ),
+    "mean field": lambda k, **more: MeanFieldMixture(
+        k, weight=0.4, annealing=False, class_prior="joint", e_start="warm", **SHARED, **more
+    ),
+}
+# mean field stops its sweeps at 1e-4
+FINE = dict.fromkeys(MODELS, 1e-6) | {"mean field": 2e-3}
+
+
+def problem(seed, k=3, d=2):
+    X, y = blobs((seed, 1, k), 70, k, d, gap=1.5)
+    rng = np.random.default_rng((seed, 2))
+    c = Constraints.sample(y, 30, random_state=3)
+    return X, c, random_state_of(rng, X, k), rng
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_order_of_rows_does_not_matter(name, k, seed):
+    X, c, state, rng = problem(seed, k)
+    if name == "pseudo":  # which cannot-links are matched goes by their order: here all are
+        c = Constraints(c.must_link[:2], [(50, 51), (52, 53), (54, 55)], n_items=70)
+    order = rng.permutation(70)
+    one = MODELS[name](k, **start_of(state)).fit(X, constraints=c)
+    other = MODELS[name](k, **start_of(state)).fit(X[order], constraints=c[order])
+    np.testing.assert_allclose(other.history_, one.history_, rtol=FINE[name])
+    np.testing.assert_allclose(other.responsibilities_, one.responsibilities_[order], atol=FINE[name])
+    np.testing.assert_allclose(other.means_, one.means_, atol=FINE[name])
+    np.testing.assert_array_equal(other.labels_, one.labels_[order])
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_numbering_of_components_does_not_matter(name, k, seed):
+    X, c, state, _ = problem(seed, k)
+    turn = np.roll(np.arange(k), 1)
+    start = start_of(state)
+    one = MODELS[name](k, **start).fit(X, constraints=c)
+    other = MODELS[name](k, **{word: value[turn] for word, value in start.items()}).fit(X, constraints=c)
+    np.testing.assert_allclose(other.history_, one.history_, rtol=FINE[name])
+    np.testing.assert_allclose(other.weights_, one.weights_[turn], atol=FINE[name])
+    np.testing.assert_allclose(other.means_, one.means_[turn], atol=FINE[name])
+    np.testing.assert_allclose(other.responsibilities_, one.responsibilities_[:, turn], atol=FINE[name])
+    np.testing.assert_array_equal(turn[other.labels_], one.labels_)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_full_covariances_do_not_care_about_axes(name, seed):
+    """Any turn, stretch and shift, with nothing added to the covariances."""
+    X, c, state, rng = problem(seed)
+    turn = rng.normal(size=(2, 2)) + 2 * np.eye(2)
+    shift = np.array([100.0, -3.0])
+    start = start_of(state)
+    back = np.linalg.inv(turn)
+    moved = {
+        "weights_init": state.weights,
+        "means_init": state.means @ turn.T + shift,
+        "precisions_init": back.T @ start["precisions_init"] @ back,
+    }
+    one = MODELS[name](3, reg_covar=0.0, **start).fit(X, constraints=c)
+    other = MODELS[name](3, reg_covar=0.0, **moved).fit(X @ turn.T + shift, constraints=c)
+    jump = 70 * np.log(abs(np.linalg.det(turn)))
+    np.testing.assert_allclose(other.history_, one.history_ + jump, rtol=FINE[name])
+    np.testing.assert_allclose(other.responsibilities_, one.responsibilities_, atol=10 * FINE[name])
+    np.testing.assert_allclose(other.means_, one.means_ @ turn.T + shift, atol=10 * FINE[name])
+    np.testing.assert_array_equal(other.labels_, one.labels_)
+
+
+@pytest.mark.parametrize("kind", [ConstrainedGaussianMixture, PenalizedGaussianMixture, MeanFieldMixture])
+def test_the_unit_does_not_matter_to_a_start_of_our_own(kind, seed):
+    X, y = blobs((seed, 3), 90, 3, 2, gap=3.0)
+    c = Constraints.sample(y, 30, random_state=0)
+    first = None
+    for scale, shift in ((1.0, 0.0), (1e6, 5e6), (1e-6, 0.0)):
+        model = kind(3, random_state=0).fit(scale * X + shift, constraints=c)
+        first = model.labels_ if first is None else first
+        # of starts that are equally good any may win, and number the components its own way
+        assert len(set(zip(first, model.labels_, strict=True))) == 3
+
+
+@pytest.mark.parametrize("kind", [ConstrainedGaussianMixture, PenalizedGaussianMixture, MeanFieldMixture])
+def test_the_same_seed_gives_the_same_answer(kind, seed):
+    X, y = blobs((seed, 4), 90, 3, 2, gap=1.5)
+    c = Constraints.sample(y, 30, random_state=0)
+    one, other = (kind(3, random_state=5).fit(X, constraints=c) for _ in range(2))
+    np.testing.assert_array_equal(one.responsibilities_, other.responsibilities_)
+    np.testing.assert_array_equal(one.history_, other.history_)
+
+
+@pytest.mark.parametrize("kind", [ConstrainedGaussianMixture, PenalizedGaussianMixture])
+def test_items_of_a_chunklet_have_one_posterior_and_forbidden_pairs_never_agree(kind, seed):
+    X, y = blobs((seed, 5), 90, 3, 2, gap=1.0)
+    c = Constraints.sample(y, 45, random_state=0)
+    c = Constraints(c.must_link, c.cannot_link, n_items=90, hard=True)
+    model = kind(3, random_state=0).fit(X, constraints=c)
+    for i, j in c.must_link.tolist():
+        np.testing.assert_array_equal(model.responsibilities_[i], model.responsibilities_[j])
+    m = len(c.must_link)
+    np.testing.assert_allclose(model.agreement_[:m], 1.0, atol=1e-9)
+    assert (model.agreement_[m:] == 0.0).all()
+    np.testing.assert_allclose(model.responsibilities_.sum(axis=1), 1.0, rtol=1e-9)
+    assert not model.violations_
