@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.utils import get_tags
 
 from coterie import Constraints
 from coterie.methods import AUTO_RULE, METHODS, Task, choose, find_method, suitable_methods
@@ -30,7 +31,8 @@ def test_what_is_said_of_a_method_is_true(method):
     assert ("loads" in method.bounds) == ("size_weight" in given)
     assert ("groups" in method.bounds) == ("group_min" in rules)
     assert method.connectivity == ("connectivity" in rules)
-    assert method.takes_k == ("n_clusters" in rules)
+    assert method.takes_k == bool({"n_clusters", "n_components"} & set(rules))
+    assert method.sparse == get_tags(kind()).input_tags.sparse
     assert method.starts == ("n_init" in rules)
     assert method.weighted == ("sample_weight" in given)
     assert (None in method.metrics.values()) == ("metric" not in rules)
@@ -49,6 +51,7 @@ def test_every_method_can_be_built_and_fitted(method):
     X = np.abs(np.random.default_rng(0).normal(size=(30, 3)))
     for metric in method.metrics:
         model = method.build(2, metric=metric, random_state=0).fit(X)
+        assert method.doubt == hasattr(model, "responsibilities_")
         if method.takes_k:
             assert set(model.labels_) == {0, 1}
         else:
@@ -142,7 +145,8 @@ def test_suitable_methods_leave_out_what_cannot_do_it():
     names = {method.name for method in suitable_methods(Task(6, 2, PAIRS))}
     assert names == {
         *("COPKMeans", "PCKMeans", "MPCKMeans", "HMRFKMeans", "CVQEKMeans", "KernelPCKMeans"),
-        *("SizeConstrainedKMedians", "KMedoids", "ConstrainedLinkage"),
+        *("SizeConstrainedKMedians", "KMedoids", "ConstrainedLinkage", "ConstrainedGaussianMixture"),
+        "PenalizedGaussianMixture",
     }
     names = {method.name for method in suitable_methods(Task(30_000, 2, LABELS, metric="cosine"))}
     assert "KMedoids" not in names
@@ -172,6 +176,12 @@ def test_suitable_methods_leave_out_what_cannot_do_it():
         ("ConstrainedLinkage", Task(30_000, 2, connected=True), {}, None),
         ("ConstrainedLinkage", Task(30_000, 2, metric="cosine", connected=True), {}, "at most 20,000 items"),
         ("COPCobweb", Task(6, 2), {}, None),
+        ("COPCobweb", Task(6, 2, sparse=True), {}, "takes no text, and no matrix"),
+        ("MeanFieldMixture", Task(600, 2, n_features=100), {}, None),
+        ("MeanFieldMixture", Task(600, 2, n_features=101), {}, "at most 100 features"),
+        ("MeanFieldMixture", Task(600, 2, n_features=101), {"covariance_type": "diag"}, None),
+        ("MeanFieldMixture", Task(600, 2, weighted=True), {}, "takes no weights"),
+        ("PairwiseClustering", Task(20_000, 2), {}, "at most 10,000 items"),
         ("COPCobweb", Task(6, 2, metric="cosine"), {}, "has no cosine distance"),
         ("COPCobweb", Task(6, None, None, frozenset({"sizes"})), {}, "takes no bounds on sizes"),
         ("SizeConstrainedKMeans", Task(6, 2, None, frozenset({"sizes", "minima"})), {}, None),

@@ -21,6 +21,16 @@ __all__ = ["AUTO_RULE", "METHODS", "Choice", "Method", "Task", "choose", "find_m
 
 _PLAIN = {"sqeuclidean": "sqeuclidean", "cosine": "cosine"}
 _BOUNDS = frozenset({"sizes", "minima", "loads", "groups"})
+# What the Gaussian mixtures have in common. A full covariance of more features has too many numbers to learn.
+_MIXTURE: Any = {
+    "metrics": {"sqeuclidean": None},
+    "measure": "log-likelihood",
+    "max_features": 100,
+    "light": {"covariance_type": "diag"},
+    "weighted": False,
+    "sparse": False,
+    "doubt": True,
+}
 _ALL_KINDS = frozenset({"must-link", "cannot-link", "label", "distinct", "across"})
 
 AUTO_RULE = """\
@@ -70,8 +80,10 @@ class Method:
         What it measures where it has no parameter `metric`.
     max_items : int or None
         Above this many items it is out of its depth; clusters that grow along a graph need no such limit.
+    max_features : int or None
+        Above this many features it is out of its depth, or takes too long.
     light : mapping
-        Parameters with which there is no such limit either.
+        Parameters with which there are no such limits.
     connectivity : bool
         Whether clusters can be kept connected along a graph.
     takes_k : bool
@@ -80,6 +92,12 @@ class Method:
         Whether it makes several starts (`n_init`).
     weighted : bool
         Whether items can have an importance (`sample_weight`).
+    sparse : bool
+        Whether it takes rows of which most values are zero and not stored.
+    doubt : bool
+        Whether it says how probable each cluster is for each item (`responsibilities_`).
+    slow : bool
+        Whether a fit takes so long that comparisons leave it out unless it is named.
     plain : mapping
         Parameters that switch off what is beyond statements, for a fit to compare with.
     twin : str or None
@@ -98,11 +116,15 @@ class Method:
     with_metric: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     measure: str = "sqeuclidean"
     max_items: int | None = None
+    max_features: int | None = None
     light: Mapping[str, Any] = field(default_factory=dict)
     connectivity: bool = False
     takes_k: bool = True
     starts: bool = True
     weighted: bool = True
+    sparse: bool = True
+    doubt: bool = False
+    slow: bool = False
     plain: Mapping[str, Any] = field(default_factory=dict)
     twin: str | None = None
 
@@ -137,7 +159,11 @@ class Method:
             return f"has no {task.metric} distance"
         if task.weighted and not self.weighted:
             return "takes no weights of items"
+        if task.sparse and not self.sparse:
+            return "takes no text, and no matrix in which only some values are stored"
         light = bool(self.light) and self.light.items() <= (parameters or {}).items()
+        if self.max_features is not None and task.n_features > self.max_features and not light:
+            return f"is made for at most {self.max_features:,} features"
         light = light or (task.connected and task.metric == "sqeuclidean")
         if self.max_items is not None and task.n_items > self.max_items and not light:
             return f"is made for at most {self.max_items:,} items"
@@ -169,6 +195,10 @@ class Task:
         Whether clusters must be connected along a graph.
     weighted : bool
         Whether items have an importance.
+    n_features : int
+        How many features; 0: not known yet.
+    sparse : bool
+        Whether most values are zero and not stored.
     """
 
     n_items: int
@@ -178,6 +208,8 @@ class Task:
     metric: str = "sqeuclidean"
     connected: bool = False
     weighted: bool = False
+    n_features: int = 0
+    sparse: bool = False
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -329,6 +361,48 @@ METHODS: tuple[Method, ...] = (
         takes_k=False,
         starts=False,
         weighted=False,
+        sparse=False,
+    ),
+    Method(
+        "ConstrainedGaussianMixture",
+        "coterie.mixture",
+        what="a Gaussian mixture in which every statement holds; it says how probable each cluster is",
+        when="you trust what you state, clusters are long or of unequal size, and doubt should be told",
+        source="Shental, Bar-Hillel, Hertz and Weinshall 2004; chapter 3",
+        statements="hold",
+        **_MIXTURE,
+    ),
+    Method(
+        "PenalizedGaussianMixture",
+        "coterie.mixture",
+        what="a Gaussian mixture that weighs each statement by how sure it is; those marked hard hold",
+        when="statements may be wrong, and you can say how sure you are (confidence); doubt should be told",
+        source="Lu and Leen 2005; chapter 4",
+        statements="priced",
+        **_MIXTURE,
+    ),
+    Method(
+        "MeanFieldMixture",
+        "coterie.mixture",
+        what="a mixture found by annealing, in which strong statements steer the clusters; hard ones hold",
+        when="many statements that hang together, or few that shall count (eta); counts, from Python",
+        source="Lange, Law, Jain and Buhmann 2005; chapter 5",
+        statements="priced",
+        slow=True,
+        **_MIXTURE,
+    ),
+    Method(
+        "PairwiseClustering",
+        "coterie.mixture",
+        what="small distances inside clusters, found by annealing; a broken statement has a price",
+        when="up to 10,000 items that are known by their distances; given distances, from Python",
+        source="Lange, Law, Jain and Buhmann 2005; chapter 5",
+        statements="priced",
+        metrics={"sqeuclidean": "sqeuclidean", "cosine": "cosine"},
+        max_items=10_000,
+        weighted=False,
+        doubt=True,
+        slow=True,
     ),
 )
 
@@ -353,9 +427,9 @@ def suitable_methods(task: Task) -> tuple[Method, ...]:
     """All methods that take the statements, bounds, graph and distance of `task`, in the order of the list.
 
     Those that find the number of clusters are left out where one is asked for, and the others where none is.
-    Without bounds a method that then does the same as another one is left out.
+    Without bounds a method that then does the same as another one is left out; slow ones always are.
     """
-    fitting = (method for method in METHODS if method.refuses(task) is None)
+    fitting = (method for method in METHODS if method.refuses(task) is None and not method.slow)
     fitting = (method for method in fitting if method.takes_k == (task.n_clusters is not None))
     return tuple(method for method in fitting if task.bounds or method.twin is None)
 

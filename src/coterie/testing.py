@@ -72,7 +72,8 @@ def check_constrained_clusterer(estimator: Any) -> None:
     Parameters
     ----------
     estimator : estimator instance
-        With fast settings; `n_clusters` and `random_state` are set by the checks where it has them.
+        With fast settings; `n_clusters` (of a mixture, `n_components`) and `random_state` are set by the
+        checks where it has them.
     """
     for check in constrained_checks():
         try:
@@ -124,8 +125,14 @@ def true_constraints(truth: Any, kinds: frozenset[str]) -> Constraints:
     return known
 
 
+def _number(estimator: Any) -> str | None:
+    """What the class calls the number of clusters, as a mixture has components; None if it finds it."""
+    own = estimator.get_params()
+    return next((name for name in ("n_clusters", "n_components") if name in own), None)
+
+
 def _set(estimator: Any, n_clusters: int = 3) -> Any:
-    wanted = {"n_clusters": n_clusters, "random_state": 0}
+    wanted = {_number(estimator) or "n_clusters": n_clusters, "random_state": 0}
     own = estimator.get_params()
     return estimator.set_params(**{name: value for name, value in wanted.items() if name in own})
 
@@ -178,9 +185,10 @@ def check_every_parameter_has_a_rule(estimator: Any) -> None:
     """A reader of the class sees what is legal, and nonsense is refused by name."""
     lacking = set(estimator.get_params(deep=False)) - set(estimator.parameter_rules)
     assert not lacking, f"no rule for {sorted(lacking)}"
-    if "n_clusters" in estimator.get_params():
-        estimator.set_params(n_clusters=0)
-        _raises(ValueError, ["n_clusters", "0"], lambda: estimator.fit(blobs(estimator)[0]))
+    number = _number(estimator)
+    if number is not None:
+        estimator.set_params(**{number: 0})
+        _raises(ValueError, [number, "0"], lambda: estimator.fit(blobs(estimator)[0]))
 
 
 def check_known_answer(estimator: Any) -> None:
@@ -237,6 +245,17 @@ def check_number_of_items(estimator: Any) -> None:
     too_few = Constraints([(0, 1)], n_items=10)
     _raises(ValueError, ["10", str(len(X))], lambda: estimator.fit(X, constraints=too_few))
     _raises(TypeError, ["Constraints"], lambda: estimator.fit(X, constraints=[(0, 1)]))
+
+
+def check_ids_change_nothing(estimator: Any) -> None:
+    """Items that have names are clustered as items that have numbers."""
+    X, truth = blobs(estimator)
+    known = true_constraints(truth, estimator.constraint_kinds)
+    numbered = _set(estimator).fit(X, constraints=known).labels_
+    named = known.with_ids([f"row-{i}" for i in range(len(X))])
+    model = _set(clone(estimator)).fit(X, constraints=named)
+    assert np.array_equal(model.labels_, numbered), "ids change the labels"
+    assert list(model.constraints_.ids) == list(named.ids), "constraints_ has lost the ids"
 
 
 def check_partial_labels(estimator: Any) -> None:
@@ -342,7 +361,7 @@ def check_contradiction(estimator: Any) -> None:
 def check_too_many_apart(estimator: Any) -> None:
     """More items that are all apart than clusters: an error of a hard method, a report of a soft one."""
     _needs_kinds(estimator, "cannot-link")
-    _needs_parameter(estimator, "n_clusters")
+    _needs(_number(estimator) is not None, "a number of clusters that is asked for")
     X, _ = blobs(estimator)
     apart = [(i, j) for i in range(4) for j in range(i)]
     hard = Constraints(None, apart, n_items=len(X), hard=True)
@@ -370,12 +389,13 @@ def check_small_data(estimator: Any) -> None:
     """One item; as many clusters as items; more clusters than items."""
     _needs_features(estimator)
     _set(estimator, 1).fit(np.zeros((1, 2)))
-    if "n_clusters" not in estimator.get_params():
+    number = _number(estimator)
+    if number is None:
         return
     X = np.arange(8.0).reshape(4, 2)
     labels = _set(clone(estimator), 4).fit(X).labels_
     assert len(np.unique(labels)) == 4, "as many clusters as items, but some share one"
-    _raises(ValueError, ["n_clusters", "4"], lambda: _set(clone(estimator), 5).fit(X))
+    _raises(ValueError, [number, "4"], lambda: _set(clone(estimator), 5).fit(X))
 
 
 def check_hostile_data(estimator: Any) -> None:

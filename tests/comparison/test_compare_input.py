@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
@@ -204,3 +205,30 @@ def test_words_want_a_frame_of_compare():
         in_words(frame.assign(chosen=False))
     with pytest.raises(TypeError, match="not a data frame"):
         best([1, 2])
+
+
+def test_rows_of_which_most_values_are_not_stored():
+    X, known, _ = blobs()
+    rows = rows_of(
+        compare(sparse.csr_matrix(X), known, 3, methods=["PCKMeans", "ConstrainedGaussianMixture"])
+    )
+    assert rows["PCKMeans"]["status"] == "ok"
+    assert rows["ConstrainedGaussianMixture"]["status"].startswith("takes no text, and no matrix")
+
+
+def test_mixtures_of_many_features_need_a_simpler_shape():
+    X, known, _ = blobs()
+    wide = np.column_stack([X, np.random.default_rng(0).normal(size=(60, 101))])
+    names = ["PCKMeans", "PenalizedGaussianMixture"]
+    status = "PenalizedGaussianMixture"
+    assert rows_of(compare(wide, known, 3, methods=names))[status]["status"].startswith("is made for at most")
+    plain = compare(wide, known, 3, methods=names, parameters={"covariance_type": "diag"})
+    assert rows_of(plain)[status]["status"] == "ok"
+
+
+def test_the_number_of_components_is_that_of_the_clusters():
+    X, known, _ = blobs()
+    with pytest.raises(ValueError, match="'n_components' is an argument of compare itself"):
+        compare(X, known, 3, methods=["MeanFieldMixture"], parameters={"n_components": 4})
+    rows = rows_of(compare(X, known, 3, methods=["MeanFieldMixture"], parameters={"n_init": 1}, n_folds=2))
+    assert rows["MeanFieldMixture"]["most"] == 3

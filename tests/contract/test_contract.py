@@ -7,7 +7,15 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from coterie import CVQEKMeans, InfeasibleConstraintsError, MPCKMeans, testing
+from coterie import (
+    ConstrainedGaussianMixture,
+    CVQEKMeans,
+    InfeasibleConstraintsError,
+    MeanFieldMixture,
+    MPCKMeans,
+    PenalizedGaussianMixture,
+    testing,
+)
 from coterie.testing import check_constrained_clusterer, constrained_checks, constrained_clusterers
 from tests.contract import toy
 from tests.contract.expected_failures import EXPECTED_FAILURES
@@ -20,8 +28,14 @@ OTHERWISE = {
     "MPCKMeans-by-cluster": MPCKMeans(per_cluster=True),
     "MPCKMeans-full-by-cluster": MPCKMeans(learn="full", per_cluster=True),
     "CVQEKMeans-original": CVQEKMeans(form="original"),
+    "ConstrainedGaussianMixture-point-exact": ConstrainedGaussianMixture(
+        sampling="point", weights_update="exact", covariance_type="tied"
+    ),
+    "PenalizedGaussianMixture-mean-field": PenalizedGaussianMixture(inference="mean-field"),
+    "PenalizedGaussianMixture-gibbs": PenalizedGaussianMixture(inference="gibbs"),
+    "MeanFieldMixture-squared-error": MeanFieldMixture(emission="squared-error", annealing=False),
 }
-TOYS = [toy.ToyHard, toy.ToySoft, toy.ToyGuided, toy.ToyFull]
+TOYS = [toy.ToyHard, toy.ToySoft, toy.ToyGuided, toy.ToyComponents, toy.ToyFull]
 KINDS = [*TOYS, *PUBLIC]
 
 
@@ -58,6 +72,7 @@ def test_constrained_checks(estimator, check):
         (toy.BreaksLabels, "check_hard_statements_hold"),
         (toy.KeepsUnit, "check_scaled_features"),
         (toy.HasNoRule, "check_every_parameter_has_a_rule"),
+        (toy.SpeaksOfOtherParameters, "check_small_data"),
         (toy.LosesSeed, "check_known_answer"),
         (toy.KeepsOldRows, "check_search_splits_constraints"),
     ],

@@ -40,15 +40,19 @@ class ToyHard(ConstrainedClusterMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @property
+    def _k(self):
+        return self.n_clusters
+
     @constrained_fit
     def fit(self, X, y=None, *, constraints=None):
-        X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, dtype=FLOATS)
+        X, known = self._begin_fit(X, constraints, n_clusters=self._k, dtype=FLOATS)
         self.cluster_centers_ = self._spread(X, X.mean(axis=0))
         self.history_ = []
         with progress(self, X, max_steps=self.max_iter) as starts, starts() as step:
             for _ in range(self.max_iter):
                 self.labels_ = self._assign(self._squares(X, self.cluster_centers_), known)
-                for h in range(self.n_clusters):
+                for h in range(self._k):
                     if (self.labels_ == h).any():
                         self.cluster_centers_[h] = X[self.labels_ == h].mean(axis=0)
                 gaps = X - self.cluster_centers_[self.labels_]
@@ -66,7 +70,7 @@ class ToyHard(ConstrainedClusterMixin, BaseEstimator):
     def _spread(self, X, middle):
         """The item nearest to the middle, then again and again the one farthest from all taken."""
         centres = [X[np.argmin(((X - middle) ** 2).sum(axis=1))]]
-        while len(centres) < self.n_clusters:
+        while len(centres) < self._k:
             centres.append(X[np.argmax(self._squares(X, np.array(centres)).min(axis=1))])
         return np.array(centres)
 
@@ -77,9 +81,9 @@ class ToyHard(ConstrainedClusterMixin, BaseEstimator):
     def _assign(self, costs, known):
         if not known.kinds:
             return costs.argmin(axis=1)
-        witness = known.check(self.n_clusters).witness
+        witness = known.check(self._k).witness
         component = known.components
-        total = np.zeros((component.max() + 1, self.n_clusters))
+        total = np.zeros((component.max() + 1, self._k))
         np.add.at(total, component, costs)
         if len(total) < 1000:
             of_component = self._one_by_one(total, known)
@@ -129,6 +133,28 @@ class ToyGuided(ToySoft):
 
     def _assign(self, costs, known):
         return costs.argmin(axis=1)
+
+
+class ToyComponents(ToySoft):
+    """Says `n_components` where others say `n_clusters`, as mixtures do."""
+
+    parameter_rules = {"n_components": whole(1), "max_iter": whole(1), "random_state": anything("a seed")}
+
+    def __init__(self, n_components=3, *, max_iter=5, random_state=None):
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    @property
+    def _k(self):
+        return self.n_components
+
+    def _begin_fit(self, X, constraints, *, n_clusters=None, **checks):
+        X, known = super()._begin_fit(X, constraints, **checks)
+        if self.n_components > len(X):
+            raise ValueError(f"n_components={self.n_components}, but X has n_samples={len(X)} rows.")
+        self._require_feasible(known, self.n_components)
+        return X, known
 
 
 class ToyFull(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ToySoft):
@@ -257,6 +283,11 @@ class KeepsUnit(ToyHard):
 
 class HasNoRule(ToyHard):
     parameter_rules = {"n_clusters": whole(1)}
+
+
+class SpeaksOfOtherParameters(ToyComponents):
+    def _begin_fit(self, X, constraints, **words):
+        return ToySoft._begin_fit(self, X, constraints, **words)
 
 
 class LosesSeed(ToyHard):

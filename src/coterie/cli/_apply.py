@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from coterie._words import count_of
+from coterie.cli._cluster import number_of_clusters
 from coterie.cli._folder import whole_file
 from coterie.cli._saved import load_model
 from coterie.cli._screen import Screen
@@ -37,19 +38,25 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
         try:
             with screen.stage("finding the nearest clusters"):
                 labels = fitted.predict(X)
+                sure = fitted.predict_proba(X).max(axis=1) if hasattr(fitted, "predict_proba") else None
         except (ValueError, TypeError) as error:
             raise Trouble(told(error)) from None
         if getattr(fitted, "metric", None) == "cosine":
             labels, told_empty = _without_empty_rows(labels, X)
             notes += told_empty
         column = free_name(table, "cluster")
+        added = {column: labels}
+        if sure is not None:
+            added[free_name(table, "probability")] = sure
         with whole_file(out, force) as file, screen.stage("writing"):
-            write_table(table, file, {column: labels})
+            write_table(table, file, added)
     except TableError as error:
         raise Trouble(str(error)) from None
     import numpy as np
 
-    sizes = np.bincount(labels[labels >= 0], minlength=fitted.n_clusters).tolist()
+    from coterie.report._sure import IN_DOUBT
+
+    sizes = np.bincount(labels[labels >= 0], minlength=number_of_clusters(fitted)).tolist()
     left = int((labels < 0).sum())
     for note in notes:
         screen.say(note)
@@ -58,7 +65,10 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
         f"{count_of(table.n_rows, 'row')} in {count_of(len(sizes), 'cluster')}: "
         f"{', '.join(f'{n:,}' for n in sizes)}{in_none}"
     )
-    screen.say(f"Wrote {out}, with the column {column}")
+    if sure is not None:
+        screen.say(f"{int((sure < IN_DOUBT).sum()):,} in doubt (probability below {IN_DOUBT:g})")
+    columns = f"column{'s' if len(added) > 1 else ''} {' and '.join(added)}"
+    screen.say(f"Wrote {out}, with the {columns}")
     screen.finish(
         {
             "out": str(out),
@@ -66,6 +76,7 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
             "sizes": sizes,
             "n_in_none": left,
             "label_column": column,
+            "probability_column": next(iter(set(added) - {column}), None),
             "notes": notes,
         }
     )

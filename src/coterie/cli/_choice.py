@@ -139,6 +139,7 @@ def _bound(name: str, text: str) -> Any:
 # Parameters that have an option of their own.
 _OPTIONS = {
     "n_clusters": "-k",
+    "n_components": "-k",
     "random_state": "--seed",
     "connectivity": "--connected",
     "metric": "--metric",

@@ -109,9 +109,15 @@ def _write(
     )
     labels_file = f"labels.{_WRITTEN_AS.get(ending.lower(), 'csv')}"
     facts["label_column"] = free_name(job.table, "cluster")
+    sure = {}
+    if hasattr(model, "responsibilities_"):
+        from coterie.report._sure import own_probability
+
+        facts["probability_column"] = free_name(job.table, "probability")
+        sure[facts["probability_column"]] = own_probability(model, model.labels_)
     with screen.stage("writing labels"):
         try:
-            write_table(job.table, folder / labels_file, {facts["label_column"]: model.labels_})
+            write_table(job.table, folder / labels_file, {facts["label_column"]: model.labels_, **sure})
         except TableError as error:
             raise Trouble(str(error)) from None
     files = [labels_file]
@@ -241,8 +247,7 @@ def _outcome(model: Any) -> dict[str, Any]:
 
     labels = np.asarray(model.labels_)
     broken = model.violations_
-    # where the outcome has a number of its own, that is the number; elsewhere clusters may be empty
-    k = getattr(model, "n_clusters_", None) or model.n_clusters
+    k = number_of_clusters(model)
     facts = {
         "n_clusters": int(k),
         "sizes": np.bincount(labels[labels >= 0], minlength=k).tolist(),
@@ -260,7 +265,29 @@ def _outcome(model: Any) -> dict[str, Any]:
         facts["n_islands"], facts["n_roots"] = model.n_islands_, model.n_roots_
         facts["repaired"] = bool(model.repaired_)
         facts["blocked"] = [in_options(block.told) for block in islice(model.blocked_, _MOST_LISTED)]
+    if hasattr(model, "responsibilities_"):
+        facts["doubt"] = _doubt(model)
     return facts
+
+
+def number_of_clusters(model: Any) -> int:
+    """How many clusters there are: found by the fit, or asked for; then some may be empty."""
+    asked = getattr(model, "n_clusters", None) or getattr(model, "n_components", None)
+    return int(getattr(model, "n_clusters_", None) or asked)  # type: ignore[arg-type]
+
+
+def _doubt(model: Any) -> dict[str, Any]:
+    """How sure a model with probabilities is, and how it found them."""
+    from coterie.report._sure import IN_DOUBT, WIDE_OPEN, own_probability
+
+    own = own_probability(model, model.labels_)
+    dropped = getattr(model, "dropped_constraints_", None)
+    return {
+        **{f"below_{limit:g}": int((own < limit).sum()) for limit in (IN_DOUBT, WIDE_OPEN)},
+        "inference": in_options(str(getattr(model, "inference_", ""))),
+        "cannot_links_dropped": 0 if dropped is None else int(dropped.cannot_table.n),
+        "collapsed": [int(h) for h in getattr(model, "collapsed_", ())],
+    }
 
 
 def _summary(model: Any, facts: dict[str, Any]) -> list[str]:
@@ -277,6 +304,21 @@ def _summary(model: Any, facts: dict[str, Any]) -> list[str]:
         lines.append(_repaired(facts))
     if facts["n_stated"] or facts["shortfalls"]:
         lines.append(in_options(str(model.violations_)))
+    if "doubt" in facts:
+        lines += _in_doubt(facts["doubt"])
+    return lines
+
+
+def _in_doubt(doubt: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{count_of(doubt['below_0.9'], 'item')} in doubt (probability below 0.9), "
+        f"{doubt['below_0.6']:,} of them below 0.6"
+    ]
+    if doubt["inference"]:
+        lines.append(f"Inference: {doubt['inference']}")
+    if doubt["collapsed"]:
+        which = ", ".join(map(str, doubt["collapsed"]))
+        lines.append(f"Shrunk to almost nothing in some direction: cluster {which}; see the report.")
     return lines
 
 

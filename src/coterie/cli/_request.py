@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from coterie.methods import Choice
     from coterie.tables import FeaturePlan, Table
 
-_LABELS = re.compile(r"cluster(_\d+)?")
+_LABELS, _SURE = re.compile(r"cluster(_\d+)?"), re.compile(r"probability(_\d+)?")
 PAIR_COLUMNS = "i, j, kind (must-link or cannot-link), and if you like weight, confidence, hard, source"
 
 
@@ -180,7 +180,11 @@ def _earlier_labels(request: Request, table: Table) -> dict[str, str]:
     """Columns that `coterie cluster` or `apply` may have written: the old answer is no feature."""
     wished = {*request.columns, *request.numeric, *request.category, *request.text}
     why = "looks like the clusters of an earlier run; --category takes it all the same"
-    return {name: why for name in table.names if _LABELS.fullmatch(name) and name not in wished}
+    found = {name: why for name in table.names if _LABELS.fullmatch(name) and name not in wished}
+    if found:  # alone, a column of that name is the user's own
+        why = "looks like the probabilities of an earlier run; --numeric takes it all the same"
+        found |= {name: why for name in table.names if _SURE.fullmatch(name) and name not in wished}
+    return found
 
 
 # ---- what is known ------------------------------------------------------------------------------------

@@ -43,8 +43,8 @@ def printable(text: str) -> str:
 _OPTIONS = {
     r"`?\bsize_weight\b`?": "--load",
     r"`?\bsample_weight\b`?": "--weight",
-    r"`?\bn_clusters \((\d+)\)`?": r"-k \1",
-    r"`?\bn_clusters(?:=|\b)`?": "-k ",
+    r"`?\bn_(?:clusters|components) \((\d+)\)`?": r"-k \1",
+    r"`?\bn_(?:clusters|components)(?:=|\b)`?": "-k ",
     r"`?\b(size|group)_(min|max)\b`?": r"--\1-\2",
     r"`?\bn_folds(?:=|\b)`?": "--folds ",
     r"`ids=`": "--id",

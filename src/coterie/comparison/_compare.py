@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
@@ -80,7 +81,8 @@ def compare(
         Names of methods, estimators, or pairs of a name and an estimator. An estimator keeps its own
         settings, also its number of clusters; `metric` and `parameters` are for the methods given by name. By
         default all methods that can deal with what is given (`coterie.methods.suitable_methods`). One that
-        finds the number of clusters itself, such as COPCobweb, takes part only if it is named.
+        finds the number of clusters itself, such as COPCobweb, takes part only if it is named, and so do
+        slow ones, such as MeanFieldMixture.
     metric : {"sqeuclidean", "cosine"}
         The distance.
     parameters : mapping, optional
@@ -185,6 +187,8 @@ def compare(
         metric,
         connected=parameters.get("connectivity") is not None,
         weighted=sample_weight is not None,
+        n_features=X.shape[1],
+        sparse=sparse.issparse(X),
     )
     entrants = find_entrants(methods, task, parameters, fit_with)
     folds = list(_all_folds(known, questions, n_folds, n_repeats, random_state))

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from coterie.methods import METHODS, Method, Task, find_method, suitable_methods
 
 PLAIN = "plain"
-_OWN_ARGUMENTS = ("n_clusters", "metric", "random_state")
+_OWN_ARGUMENTS = ("n_clusters", "n_components", "metric", "random_state")
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from coterie.report._facts import Facts, Trace
-from coterie.report._html import Markup, cut, shape, tag
+from coterie.report._html import Markup, cut, shape, tag, together
 from coterie.report._rows import Floats
 from coterie.report._style import colour_class, marker_of
-from coterie.report._words import number
+from coterie.report._sure import IN_DOUBT
+from coterie.report._words import number, percent
 
 _WIDTH = 1000
 _MARGIN = 22
@@ -56,18 +57,24 @@ def _short(value: float) -> str:
 
 
 def _named_points(facts: Facts, cluster: int, mine: Any, at: Floats, size: float) -> Markup:
-    marker, points = marker_of(cluster), []
+    marker, points, sure = marker_of(cluster), [], facts.sure
     where = "in no cluster" if cluster < 0 else f"cluster {cluster}"
     for item, (x, y) in zip(facts.map.items[mine].tolist(), at.tolist(), strict=True):
-        title = tag("title", f"{cut(facts.names(item))}: {where}")
+        told, style = f"{cut(facts.names(item))}: {where}", None
+        if sure is not None:
+            told = f"{told}, {percent(sure.own[item])}"
+            style = "doubt" if sure.own[item] < IN_DOUBT else None
+        title = tag("title", told)
         if marker == "dot":
-            points.append(shape("circle", title, class_="pt", cx=_short(x), cy=_short(y), r=_short(size)))
+            kind = "pt doubt" if style else "pt"
+            points.append(shape("circle", title, class_=kind, cx=_short(x), cy=_short(y), r=_short(size)))
         elif marker == "square":
             side = 1.8 * size
             corner = {"x": _short(x - side / 2), "y": _short(y - side / 2)}
-            points.append(shape("rect", title, width=_short(side), height=_short(side), **corner))
+            box = {"width": _short(side), "height": _short(side)}
+            points.append(shape("rect", title, class_=style, **box, **corner))
         else:
-            points.append(shape("path", title, d=_cross(x, y, size)))
+            points.append(shape("path", title, class_=style, d=_cross(x, y, size)))
     style = "dots hollow" if marker == "cross" else "dots"
     return shape("g", points, class_=f"{style} {colour_class(cluster)}")
 
@@ -79,14 +86,26 @@ def _cross(x: float, y: float, size: float) -> str:
 
 
 def _mass_of_points(facts: Facts, cluster: int, mine: Any, at: Floats, size: float) -> Markup:
-    """One path for all points of a cluster: strokes of no length with caps are small and quick to draw."""
+    """One path for all points of a cluster: strokes of no length with caps are small and quick to draw.
+
+    Those in doubt, where the model tells, have a path of their own.
+    """
+    if facts.sure is None:
+        return _path_of_points(cluster, at, size)
+    doubt = facts.sure.own[facts.map.items[mine]] < IN_DOUBT
+    kinds = ((doubt, True), (~doubt, False))
+    return together([_path_of_points(cluster, at[some], size, pale) for some, pale in kinds if some.any()])
+
+
+def _path_of_points(cluster: int, at: Floats, size: float, doubt: bool = False) -> Markup:
     marker = marker_of(cluster)
+    style = f"many {marker} {colour_class(cluster)}" + (" doubt" if doubt else "")
     if marker == "cross":
         drawn = "".join(_cross(x, y, size) for x, y in at.tolist())
     else:
         drawn = "".join(f"M{_short(x)} {_short(y)}h0" for x, y in at.tolist())
     width = {"dot": 2 * size, "square": 1.8 * size, "cross": 1.4}[marker]
-    return shape("path", class_=f"many {marker} {colour_class(cluster)}", d=drawn, stroke_width=_short(width))
+    return shape("path", class_=style, d=drawn, stroke_width=_short(width))
 
 
 def _links(facts: Facts, at: Floats) -> Markup:
@@ -114,6 +133,8 @@ STEPS = {
     "objective": "The objective after each half-step",
     "heights": "The height of each merge",
     "utility": "Minus the category utility after each item",
+    "likelihood": "Minus the log-likelihood before each update",
+    "sweeps": "The objective after each sweep at temperature 0",
 }
 
 

@@ -13,6 +13,7 @@ from coterie.report._html import cut
 from coterie.report._outcomes import Outcomes
 from coterie.report._rows import Floats, Ints, Near
 from coterie.report._sizes import Sizes
+from coterie.report._sure import IN_DOUBT, Sureness
 from coterie.report._words import percent
 
 MOST_CARDS = 60
@@ -57,8 +58,13 @@ def make_cards(
     outcomes: Outcomes,
     sizes: Sizes,
     reaches: Callable[[int, int], bool] | None = None,
+    sure: Sureness | None = None,
 ) -> tuple[Card, ...]:
-    """Make the cards of the clusters that are shown; `reaches` tells whether an item borders on a cluster."""
+    """Make the cards of the clusters that are shown.
+
+    `reaches` tells whether an item borders on a cluster. Where a model has probabilities (`sure`) these say
+    which items are doubtful, elsewhere distances do.
+    """
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], [*shown, *(h + 1 for h in shown)]).reshape(2, -1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -68,14 +74,25 @@ def make_cards(
     for cluster, start, stop in zip(shown, *starts, strict=True):
         members = order[start:stop]
         typical = members[_first(near.own[members], _NAMED)]
-        doubtful = members[_first(-ratio[members], _NAMED)]
-        chosen.append((cluster, typical.tolist(), doubtful[ratio[doubtful] >= DOUBT_FROM].tolist()))
+        if sure is not None:
+            doubtful = members[_first(sure.own[members], _NAMED)]
+            doubtful = doubtful[sure.own[doubtful] < IN_DOUBT]
+        else:
+            doubtful = members[_first(-ratio[members], _NAMED)]
+            doubtful = doubtful[ratio[doubtful] >= DOUBT_FROM]
+        chosen.append((cluster, typical.tolist(), doubtful.tolist()))
     holding = Holding(outcomes, [item for _, _, items in chosen for item in items])
     total = max(len(labels), 1)
     cards = []
     for cluster, typical_items, doubtful_items in chosen:
         doubts = [
-            Doubt(i, _why(i, ratio[i], int(near.rival[i]), holding, sizes, reaches)) for i in doubtful_items
+            Doubt(
+                i,
+                _why(i, ratio[i], int(near.rival[i]), holding, sizes, reaches)
+                if sure is None
+                else f"{percent(sure.own[i])} here, {percent(sure.other[i])} in cluster {sure.rival[i]}",
+            )
+            for i in doubtful_items
         ]
         size = int(counts[cluster])
         found = traits.get(cluster, Traits())

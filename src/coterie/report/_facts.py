@@ -26,10 +26,12 @@ from coterie.report._rows import Floats, Ints, Rows, distance_function, nearness
 from coterie.report._sizes import Sizes, has_bounds, read_sizes
 from coterie.report._spread import measure_of, spread_within
 from coterie.report._statements import Statements, list_statements
+from coterie.report._sure import Sureness, read_sureness
 from coterie.report._words import number, value_of
 
 # Steps of a trace that are drawn; of more, so many at equal distances.
 _MOST_STEPS = 1_000
+Kind = Literal["objective", "heights", "utility", "likelihood", "sweeps"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,9 @@ class Trace:
     """The objective after each half-step of the best start, and with what tolerance it stopped.
 
     Of a tree (`kind` "heights") these are the heights of the merges, and of COBWEB ("utility") minus the
-    category utility after each item: neither falls from step to step. `at` counts the steps, since of very
+    category utility after each item: neither falls from step to step. Of a mixture ("likelihood") it is minus
+    the log-likelihood, or what stands for it (`of`), before each update; of an annealed search ("sweeps") the
+    objective after each sweep at temperature 0. `at` counts the steps, since of very
     many only some are kept.
     """
 
@@ -46,7 +50,8 @@ class Trace:
     n_iter: int | None
     converged: bool | None
     tol: float
-    kind: Literal["objective", "heights", "utility"] = "objective"
+    kind: Kind = "objective"
+    of: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,7 @@ class Facts:
     sizes: Sizes
     trace: Trace | None
     merging: Merging | None
+    sure: Sureness | None
     connected: bool
     centre: str
     statements: Statements
@@ -156,7 +162,8 @@ def gather(
     columns = () if precomputed else read_columns(features, rows, model)
     traits = {} if precomputed else find_traits(rows, labels, cards_of, columns)
     violations = outcomes.violations
-    asked = getattr(model, "n_clusters", None)
+    asked = getattr(model, "n_clusters", getattr(model, "n_components", None))
+    sure = read_sureness(model, labels, names)
     comparison = None
     if without is not None:
 
@@ -185,7 +192,9 @@ def gather(
             seed=seed,
         ),
         lines=lines,
-        cards=make_cards(labels, counts, cards_of, traits, near, outcomes, sizes, reach_of(model, labels)),
+        cards=make_cards(
+            labels, counts, cards_of, traits, near, outcomes, sizes, reach_of(model, labels), sure
+        ),
         weighed=() if precomputed else weighed_features(model, rows, columns),
         n_features=rows.d,
         learned=getattr(getattr(model, "_distortion", None), "name", None) == "mahalanobis",
@@ -193,6 +202,7 @@ def gather(
         sizes=sizes,
         trace=_trace(model),
         merging=read_merging(model, labels),
+        sure=sure,
         connected=getattr(model, "connectivity", None) is not None,
         centre=_centre(model),
         statements=list_statements(outcomes),
@@ -236,6 +246,8 @@ def _centre(model: Any) -> str:
     """What the page calls a centre, where the method itself has none; else nothing."""
     if hasattr(model, "transform"):
         return ""
+    if hasattr(model, "predict_proba"):
+        return "Near to a centre means here: where the cluster is dense, in its own shape."
     metric = getattr(model, "metric", None)
     if isinstance(metric, str) and metric == "precomputed":
         return "Near to a centre means here: a small mean distance to the items of the cluster."
@@ -282,12 +294,20 @@ def _trace(model: Any) -> Trace | None:
         None if n_iter is None else int(n_iter),
         None if converged is None else bool(converged),
         float(getattr(model, "tol", 0.0)),
-        "heights"
-        if hasattr(model, "linkage_")
-        else "utility"
-        if hasattr(model, "category_utility_")
-        else "objective",
+        _kind(model),
+        str(getattr(model, "objective_kind_", "")),
     )
+
+
+def _kind(model: Any) -> Kind:
+    """What the values of `history_` are."""
+    if hasattr(model, "linkage_"):
+        return "heights"
+    if hasattr(model, "category_utility_"):
+        return "utility"
+    if hasattr(model, "objective_kind_"):
+        return "likelihood"
+    return "sweeps" if hasattr(model, "temperature_path_") else "objective"
 
 
 def _what(method: Method, model: Any) -> str:

@@ -26,6 +26,8 @@ UNASKED = "holds without being said"
 BECAUSE = "holds because it was said"
 NO_EFFECT = "weight 0: it has no effect"
 NO_COST = "what it would cost to meet it cannot be said without the sample_weight of the fit"
+# Certainty counts as this confidence in a mixture: its log-odds would be infinite.
+_MOST_CONFIDENT = 1 - 1e-6
 # Distances that are held at a time.
 _BLOCK_CELLS = 2_000_000
 
@@ -39,12 +41,19 @@ class Price:
     power, share : float
         An item at distance x of its centre costs `share * x**power`.
     statement : float or None
-        What a broken statement of strength 1 costs; None if statements have no price.
+        What a broken statement of strength 1 costs; None if statements have no price, or no common one.
+    stated : float or None
+        The same for a pair with a confidence; None: as `statement`. Of a mixture its log-odds are all it
+        costs, and these are in its strength already.
+    tells : bool
+        Whether costs of items follow from distances to centres; not where a method only knows pairs.
     """
 
     power: float
     share: float
     statement: float | None
+    stated: float | None = None
+    tells: bool = True
 
     def of(self, distance: Floats) -> Floats:
         """What distances cost."""
@@ -58,6 +67,8 @@ def lacks_weight(model: Any, sample_weight: Any) -> bool:
 
 def price_of(model: Any) -> Price:
     """Read the prices off a fitted model."""
+    if hasattr(model, "objective_kind_"):
+        return _of_mixture(model)
     share = 1.0
     squared = getattr(model, "metric", None) == "sqeuclidean" or getattr(model, "_counts_squares", False)
     if hasattr(model, "_share_of"):
@@ -69,7 +80,17 @@ def price_of(model: Any) -> Price:
     # where each pair has a price of its own, a number that holds for all would be wrong
     fixed = getattr(model, "_fixed_price", True)
     priced = fixed and isinstance(weight, (int, float)) and np.isfinite(weight)
-    return Price(2.0 if squared else 1.0, share, float(weight) if priced else None)  # type: ignore[arg-type]
+    tells = squared or hasattr(model, "transform") or not getattr(model, "works_on_pairs", False)
+    statement = float(weight) if priced else None  # type: ignore[arg-type]
+    return Price(2.0 if squared else 1.0, share, statement, tells=tells)
+
+
+def _of_mixture(model: Any) -> Price:
+    """Costs in the log-likelihood."""
+    sure, weight = getattr(model, "confidence", None), getattr(model, "weight", None)
+    if sure is not None:
+        weight = float(np.log(sure) - np.log1p(-min(sure, _MOST_CONFIDENT)))
+    return Price(1.0, 1.0, float(weight) if isinstance(weight, (int, float)) else None, stated=1.0)
 
 
 @dataclass(frozen=True)
@@ -189,6 +210,8 @@ class Outcomes:
                 return f"{self.short_name(item)} is left out of all clusters"
         if judged.target[row] < 0:
             return "there is no other cluster"
+        if not self.price.tells:
+            return "the distances to other items weigh more"
         if self.lacks_weight:
             return f"statements only guide the start; {NO_COST}" if self.obeys == "none" else NO_COST
         item = self.short_name(int(judged.mover[row]))
@@ -196,11 +219,14 @@ class Outcomes:
         cost = max(float(judged.cost[row]), 0.0)
         if self.obeys == "none":
             return f"statements only guide the start; {move} would cost {number(cost)}"
-        if self.price.statement is None:
+        price = self.price.statement
+        if self.price.stated is not None and not np.isnan(judged.table.confidence[row]):
+            price = self.price.stated
+        if price is None:
             if not cost > 0:
                 return f"{move} would bring it nearer, but other statements speak against it"
             return f"{move} would cost {number(cost)}"
-        weighs = self.price.statement * float(judged.strength[row])
+        weighs = price * float(judged.strength[row])
         if cost > weighs:
             return f"{move} would cost {number(cost)}, the statement weighs {number(weighs)}"
         return (
@@ -316,5 +342,6 @@ def constraint_outcomes(
 
 def count_clusters(model: Any, labels: Iterable[int]) -> int:
     """Number of clusters, those that hold nothing included."""
-    asked = getattr(model, "n_clusters_", getattr(model, "n_clusters", 0))
+    asked = getattr(model, "n_clusters", getattr(model, "n_components", 0))
+    asked = getattr(model, "n_clusters_", asked)
     return max(int(asked) if isinstance(asked, (int, np.integer)) else 0, int(np.max(labels, initial=-1)) + 1)  # type: ignore[call-overload]

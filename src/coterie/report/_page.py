@@ -7,9 +7,10 @@ from typing import Any
 from coterie._words import count_of
 from coterie.report._charts import MOST_NAMED_POINTS, course_of, draw_points, line_sample
 from coterie.report._clusters import MOST_CARDS, Card
-from coterie.report._facts import Facts
+from coterie.report._facts import Facts, Trace
 from coterie.report._features import Trait
 from coterie.report._html import Markup, name_of, tag, together
+from coterie.report._page_sure import sure_section
 from coterie.report._page_tables import (
     comparison_section,
     merging_section,
@@ -18,6 +19,7 @@ from coterie.report._page_tables import (
 )
 from coterie.report._parts import mark, tiles
 from coterie.report._style import LIGHT, colour_class, style_sheet
+from coterie.report._sure import IN_DOUBT
 from coterie.report._words import percent, seconds
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -30,6 +32,7 @@ def build_page(facts: Facts, remark: str | None = None) -> str:
     sections = [
         ("map", "Map", _map_section(facts)),
         ("clusters", "Clusters", _cards_section(facts)),
+        ("sure", "How sure", sure_section(facts)),
         ("sizes", "Sizes", sizes_section(facts)),
         ("merging", "Merging", merging_section(facts)),
         ("objective", "Objective", _trace_section(facts)),
@@ -70,6 +73,8 @@ def _header(facts: Facts, links: list[Markup]) -> Markup:
     if facts.sizes.bounded:
         missed = len(facts.sizes.missed)
         figures.append((f"{missed:,} missed" if missed else "all met", "bounds on sizes"))
+    if facts.sure is not None:
+        figures.append((f"{facts.sure.below(IN_DOUBT):,}", f"items in doubt (below {percent(IN_DOUBT)})"))
     if made.seconds is not None:
         figures.append((seconds(made.seconds), "to fit"))
     what = None if made.what is None else f": {made.what}. Source: {made.source}."
@@ -141,6 +146,9 @@ def _legend(facts: Facts) -> Markup:
             entries.append(tag("li", line_sample(style), kind))
         if (kind, True) in kinds:
             entries.append(tag("li", line_sample(style, broken=True), f"{kind}, broken"))
+    if facts.sure is not None and facts.sure.below(IN_DOUBT):
+        drawn = "Hollow" if len(facts.map.items) <= MOST_NAMED_POINTS else "Pale"
+        entries.append(tag("li", f"{drawn}: in doubt (below {percent(IN_DOUBT)})"))
     if len(facts.lines.ringed):
         entries.append(tag("li", "Ringed: breaks a group"))
     return tag("ul", entries, class_="legend", aria_label="Legend")
@@ -156,8 +164,8 @@ def _cards_section(facts: Facts) -> Markup:
     explained = tag(
         "p",
         "What distinguishes a cluster: the features in which its mean differs most from that of all items, "
-        "in standard deviations (sd). Typical items lie nearest to the centre; doubtful ones nearly as near "
-        "to another centre, or nearer.",
+        "in standard deviations (sd). Typical items lie nearest to the centre; doubtful ones "
+        + ("nearly as near to another centre, or nearer." if facts.sure is None else "may be elsewhere."),
         f" {facts.centre}" if facts.centre else None,
         class_="soft small",
     )
@@ -248,6 +256,14 @@ def _trace_section(facts: Facts) -> Markup | None:
             "item changes what is to be explained."
         )
         return together(tag("p", told, class_="soft small"), course_of(trace))
+    if trace.kind == "sweeps":
+        told = (
+            "What the method makes small, when it reached temperature 0 and after each sweep from there: the "
+            "dissimilarities inside the clusters, divided by their sizes, and what broken statements cost."
+        )
+        return together(tag("p", told, class_="soft small"), course_of(trace))
+    if trace.kind == "likelihood":
+        return together(tag("p", _likelihood_words(trace), class_="soft small"), course_of(trace))
     if trace.n_iter is not None:
         words.append(f"{count_of(trace.n_iter, 'iteration')} of the best start.")
     if trace.converged is not None:
@@ -263,6 +279,29 @@ def _trace_section(facts: Facts) -> Markup | None:
         ),
         course_of(trace),
     )
+
+
+# What stands for the log-likelihood.
+_LIKELIHOODS = {
+    "joint": "of the items and of what was stated",
+    "conditional": "of the items, given what was stated",
+    "pseudo-likelihood": "of the items, given what was stated, as if no two cannot-links met",
+    "bound": "of the items and of what was stated: by mean field, a bound that is never below it",
+    "estimate": "of the items, given what was stated: estimated by sampling, so that it goes up and down",
+}
+
+
+def _likelihood_words(trace: Trace) -> str:
+    words = [f"Minus the log-likelihood {_LIKELIHOODS.get(trace.of, 'of the items')}, before each update."]
+    if trace.n_iter is not None:
+        words.append(f"{count_of(trace.n_iter, 'iteration')} of the best start.")
+    if trace.converged is not None:
+        words.append(
+            "It stopped by itself: the last step gained less than tol for each item."
+            if trace.converged
+            else "It was stopped before it came to rest (max_iter)."
+        )
+    return " ".join(words)
 
 
 def _minimised(facts: Facts) -> str:

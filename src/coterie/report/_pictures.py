@@ -13,7 +13,8 @@ from coterie.report._charts import CROWD, STEPS, point_size
 from coterie.report._facts import Facts
 from coterie.report._html import cut
 from coterie.report._style import LIGHT, LIGHT_THEME, MARKERS
-from coterie.report._words import whole
+from coterie.report._sure import IN_DOUBT
+from coterie.report._words import percent, whole
 
 _MISSING = 'No pictures were drawn: matplotlib is not installed (pip install "coterie[plot]").'
 _SIZE = 10.0, 6.0
@@ -58,21 +59,18 @@ def _draw_map(facts: Facts, axes: Any) -> None:
     shown, labels = facts.map, facts.labels[facts.map.items]
     place = shown.xy * [1.0, shown.ratio]
     area = (1.1 * point_size(len(labels))) ** 2
+    doubt = np.zeros(len(labels), dtype=bool)
+    if facts.sure is not None:
+        doubt = facts.sure.own[shown.items] < IN_DOUBT
     largest = set(np.argsort(-facts.counts, kind="stable")[:_MOST_NAMED].tolist())
     for cluster in np.unique(labels).tolist():
         mine = labels == cluster
         marker = MARKERS[max(cluster, 0) // len(LIGHT) % len(MARKERS)]
         name = "left out" if cluster < 0 else f"cluster {cluster} ({int(facts.counts[cluster]):,})"
         named = cluster < 0 or cluster in largest
-        axes.scatter(
-            *place[mine].T,
-            s=area,
-            c=_colour(cluster),
-            marker=_MARKER[marker],
-            linewidths=0,
-            alpha=0.8,
-            label=name if named else None,
-        )
+        look = {"s": area, "color": _colour(cluster), "marker": _MARKER[marker]}
+        axes.scatter(*place[mine & ~doubt].T, **look, linewidths=0, alpha=0.8, label=name if named else None)
+        axes.scatter(*place[mine & doubt].T, **{**look, "facecolor": "none"}, linewidths=1.2)
     position = {item: at for at, item in enumerate(shown.items.tolist())}
     styles = {"must-link": "-", "cannot-link": (0, (4, 3))}
     seen: set[tuple[str, bool]] = set()
@@ -95,6 +93,10 @@ def _draw_map(facts: Facts, axes: Any) -> None:
     axes.set_xlabel(cut(shown.axes[0], 80), parse_math=False)
     axes.set_ylabel(cut(shown.axes[1], 60), parse_math=False)
     _title(axes, facts.verdict)
+    if doubt.any():
+        axes.scatter(
+            [], [], s=40, color=LIGHT_THEME["ink"], facecolor="none", label=f"below {percent(IN_DOUBT)}"
+        )
     if len(facts.counts) > _MOST_NAMED:
         axes.plot([], [], " ", label=f"and {len(facts.counts) - _MOST_NAMED:,} smaller clusters")
     legend = axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
@@ -127,8 +129,9 @@ def _draw_trace(facts: Facts, axes: Any) -> None:
     assert facts.trace is not None
     values, kind = facts.trace.values, facts.trace.kind
     marker = "o" if len(values) <= 40 else None
-    steps = facts.trace.at / 2 if kind == "objective" else facts.trace.at + 1
+    steps = facts.trace.at / 2 if kind == "objective" else facts.trace.at
+    steps = steps + (kind in ("heights", "utility"))
     axes.plot(steps, values, color=LIGHT[0], linewidth=2, marker=marker, markersize=4)
-    axes.set_xlabel({"objective": "iteration", "heights": "merge", "utility": "item"}[kind])
-    axes.set_ylabel({"heights": "height"}.get(kind, "objective"))
+    axes.set_xlabel({"heights": "merge", "utility": "item", "sweeps": "sweep"}.get(kind, "iteration"))
+    axes.set_ylabel({"heights": "height", "likelihood": "minus the log-likelihood"}.get(kind, "objective"))
     _title(axes, STEPS[kind])

@@ -19,6 +19,8 @@ Ints = NDArray[np.int64]
 
 # Distances that are held at a time.
 _BLOCK_CELLS = 2_000_000
+# A probability that is smaller counts as this one: its logarithm must be a number.
+_LEAST = 1e-300
 
 
 class Rows:
@@ -108,10 +110,11 @@ class Near:
 def distance_function(model: Any, rows: Rows, labels: Ints, n_clusters: int) -> Callable[[Any], Floats]:
     """A function of some items (numbers or a slice) to their distances to all centres.
 
-    The model's own, where it has `transform`; else mean distances to the items of a cluster where distances
-    were given, cosine distances to the mean directions where the model measures so, and elsewhere Euclidean
-    distances to the means. Columns of clusters that hold nothing are infinite, so that no item is said to be
-    near them.
+    The model's own, where it has `transform`; of a mixture minus the log-density of an item and its cluster
+    together, whose differences are those of the log-likelihood; else mean distances to the items of a cluster
+    where distances were given, cosine distances to the mean directions where the model measures so, and
+    elsewhere Euclidean distances to the means. Columns of clusters that hold nothing are infinite, so that no
+    item is said to be near them.
     """
     empty = np.bincount(labels[labels >= 0], minlength=n_clusters) == 0
     if hasattr(model, "transform"):
@@ -121,6 +124,15 @@ def distance_function(model: Any, rows: Rows, labels: Ints, n_clusters: int) -> 
             return np.where(empty, np.inf, found) if empty.any() else found
 
         return own
+    if hasattr(model, "predict_proba"):
+
+        def unlikely(items: Any) -> Floats:
+            part = rows.take(items)
+            share = np.maximum(np.asarray(model.predict_proba(part), dtype=np.float64), _LEAST)
+            found = -(np.asarray(model.score_samples(part), dtype=np.float64)[:, None] + np.log(share))
+            return np.where(empty, np.inf, found)
+
+        return unlikely
     metric = getattr(model, "metric", None)
     if isinstance(metric, str) and metric == "precomputed":
         counts = np.maximum(np.bincount(labels[labels >= 0], minlength=n_clusters), 1)

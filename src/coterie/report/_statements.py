@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from coterie._words import count_of, listed
-from coterie.constraints import BrokenGroup, Group
+from coterie.constraints import BrokenGroup, Group, Pairs
 from coterie.report._html import cut
 from coterie.report._outcomes import Judged, Outcomes
 from coterie.report._words import number
@@ -97,13 +97,16 @@ def _pair(outcomes: Outcomes, judged: Judged, row: int) -> PairRow:
     table = judged.table
     i, j = (outcomes.name_of(item) for item in table.ij[row].tolist())
     source = int(table.source[row])
-    sure = float(table.confidence[row])
-    strength = "hard" if table.hard[row] else number(float(table.weight[row]))
-    if not np.isnan(sure):
-        strength += f", {number(100 * sure)} % sure"
     outcome = "broken" if judged.broken[row] else "met" if judged.active[row] else "no effect"
     said = None if source < 0 else table.sources[source]
-    return PairRow(judged.kind, i, j, strength, said, outcome, outcomes.reason(judged, row))
+    return PairRow(judged.kind, i, j, strength_of(table, row), said, outcome, outcomes.reason(judged, row))
+
+
+def strength_of(table: Pairs, row: int) -> str:
+    """How strongly a pair was stated, in words."""
+    said = "hard" if table.hard[row] else number(float(table.weight[row]))
+    sure = float(table.confidence[row])
+    return said if np.isnan(sure) else f"{said}, {number(100 * sure)} % sure"
 
 
 def _group(outcomes: Outcomes, group: Group) -> GroupRow:

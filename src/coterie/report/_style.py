@@ -115,6 +115,9 @@ font-size:.8125rem}
 .many.square{stroke-linecap:square}
 .many.dot{stroke-linecap:round}
 .many.cross{stroke-width:1.6}
+.dots .doubt{fill-opacity:.15;stroke:var(--c);stroke-width:1.6}
+.dots.hollow .doubt{stroke-opacity:.35;stroke-width:3}
+.many.doubt{stroke-opacity:.2}
 .links line{stroke:var(--ink);stroke-opacity:.5;stroke-width:1.3;vector-effect:non-scaling-stroke}
 .links.crowd line{stroke-opacity:.24}
 .links .apart{stroke-dasharray:5 4}
@@ -151,7 +154,7 @@ overflow-wrap:anywhere}
 .items.row li{display:inline}
 .items.row li+li::before{content:" · ";color:var(--soft)}
 .scroll{overflow-x:auto;margin-top:14px}
-.scroll+h3{margin-top:24px}
+.scroll+h3,.notes+h3{margin-top:24px}
 table{overflow-wrap:break-word;width:100%;border-collapse:collapse;font-size:.9375rem}
 th,td{padding:7px 12px 7px 0;border-bottom:1px solid var(--faint);text-align:left;vertical-align:top}
 thead th{color:var(--soft);font-size:.8125rem;font-weight:600;border-bottom:1px solid var(--line);
