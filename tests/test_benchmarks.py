@@ -10,13 +10,16 @@ import pytest
 
 from benchmarks import measure, pictures, protocol, race
 from benchmarks.discover import choose, experiments
-from benchmarks.papers import curves
+from benchmarks.papers import ch03, ch04, ch05, curves
+from benchmarks.peers import mixture as peer_mixture
+from benchmarks.scale import mixture as scale_mixture
 from coterie import Constraints
 
 
 def test_every_experiment_is_found_and_says_what_it_is():
     found = experiments()
     assert {"papers ch01", "peers cop", "peers pck", "scale constraints", "scale kmeans"} <= set(found)
+    assert {"papers ch03", "papers ch04", "papers ch05", "peers mixture", "scale mixture"} <= set(found)
     for module in found.values():
         assert module.TITLE
         assert isinstance(module.QUICK, bool)
@@ -215,3 +218,63 @@ def test_the_tables_of_the_docs_are_those_of_the_results():
     assert found
     for name, table in found.items():
         assert f"<!-- {name}: written by benchmarks/papers/curves.py -->\n{table}\n" in page
+
+
+def test_teachers_tell_each_variant_its_part():
+    y = np.repeat([0, 1, 2], 50)
+    told = ch03.teachers(y, 0.15, seed=3)
+    assert not told["none"]
+    assert told["ML"].must_link.tolist() == told["ML+CL"].must_link.tolist()
+    assert len(told["ML"].cannot_link) == 0
+    # 22.5 items are 5 teachers of 5, who state 10 pairs each; two may say the same
+    assert 45 <= told["ML+CL"].n_pairs <= 50
+    assert not told["ML+CL"].violations(y)
+
+
+def test_chunklets_have_all_sizes_and_the_pairs_asked_for():
+    y = np.random.default_rng(0).integers(10, size=10_000)
+    links = scale_mixture.chunklets(y)
+    assert len(links) == 1_000
+    known = Constraints(links, n_items=len(y))
+    assert not known.violations(y)
+    assert set(np.bincount(known.components)) == set(range(1, 11))
+    apart = scale_mixture.apart(y)
+    assert len(apart) == 1_000
+    assert len(np.unique(apart)) == 2_000
+    assert (y[apart[:, 0]] != y[apart[:, 1]]).all()
+
+
+def test_both_mixtures_begin_with_the_same_numbers():
+    X, means = peer_mixture.points(300, 4, 3)
+    for kind in peer_mixture.KINDS:
+        ours, theirs = (
+            peer_mixture.fit(side, X, means, kind, 3)
+            for side in (peer_mixture.ConstrainedGaussianMixture, peer_mixture.GaussianMixture)
+        )
+        one, other = (peer_mixture.curves(model, len(X)) for model in (ours, theirs))
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+def test_clusters_are_matched_with_classes_one_to_one():
+    assert ch04.accuracy([0, 0, 1, 1, 2, 2], [5, 5, 3, 3, 3, 4]) == pytest.approx(5 / 6)
+
+
+def test_waves_mix_two_of_three_triangles():
+    X, y = ch04.waveform(3_000, 0)
+    assert X.shape == (3_000, 21)
+    # the first triangle has its top at 11, the others at 15 and 7
+    means = np.array([X[y == one].mean(axis=0) for one in range(3)])
+    np.testing.assert_allclose(means[:, [10, 14, 6]], [[4, 4, 1], [4, 1, 4], [2, 3, 3]], atol=0.2)
+
+
+def test_book_has_a_number_for_each_level():
+    for (data, _), values in ch05.BOOK.items():
+        assert len(values) == len(ch05.levels_of(data))
+    assert all(len(values) == len(ch05.TOY) for values in ch05.SPEC.values())
+
+
+@pytest.mark.parametrize("chapter", [ch03, ch04, ch05])
+def test_pictures_of_mixtures_are_those_of_the_results(tmp_path, chapter):
+    chapter.draw_picture(path=tmp_path / "picture.png")
+    assert 20_000 < (tmp_path / "picture.png").stat().st_size < 200_000
+    assert chapter.IMAGE.exists()

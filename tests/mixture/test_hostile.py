@@ -178,7 +178,7 @@ def test_bad_parameters_are_named(kind, name, value, seed):
         (MeanFieldMixture, "weight", (1.0, 2.0, 3.0)),
         (MeanFieldMixture, "eta", -0.5),
         (MeanFieldMixture, "eta", "auto"),
-        (MeanFieldMixture, "class_prior", "flat"),
+        (MeanFieldMixture, "weights_update", "flat"),
         (MeanFieldMixture, "emission", "poison"),
         (MeanFieldMixture, "annealing", "slow"),
         (MeanFieldMixture, "e_start", "cold"),

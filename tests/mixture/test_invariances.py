@@ -26,7 +26,7 @@ MODELS = {
         k, inference="exact", weights_update="exact", **SHARED, **more
     ),
     "mean field": lambda k, **more: MeanFieldMixture(
-        k, weight=0.4, annealing=False, class_prior="joint", e_start="warm", **SHARED, **more
+        k, weight=0.4, annealing=False, weights_update="joint", e_start="warm", **SHARED, **more
     ),
 }
 # mean field stops its sweeps at 1e-4

@@ -108,7 +108,9 @@ def test_mean_field_of_chapter_5_is_that_of_chapter_4(weight, seed):
     four = PenalizedGaussianMixture(
         3, confidence=confidence, inference="mean-field", weights_update="joint", **shared
     ).fit(X, constraints=c)
-    five = MeanFieldMixture(3, weight=weight, class_prior="joint", annealing=False, e_start="warm", **shared)
+    five = MeanFieldMixture(
+        3, weight=weight, weights_update="joint", annealing=False, e_start="warm", **shared
+    )
     five.fit(X, constraints=c)
     assert_same_fit(four, five, atol=2e-4, rtol=2e-3)
     np.testing.assert_allclose(five.history_, four.history_, rtol=1e-6)
@@ -122,7 +124,9 @@ def test_stated_confidences_mean_the_same_in_chapters_4_and_5(seed):
     c = Constraints(c.must_link, c.cannot_link, n_items=60, confidence=stated, weight=weight)
     shared = {"max_iter": 3, **EXACT, **start}
     four = PenalizedGaussianMixture(3, inference="mean-field", weights_update="joint", **shared)
-    five = MeanFieldMixture(3, class_prior="joint", annealing=False, **shared)  # its weight is not asked for
+    five = MeanFieldMixture(
+        3, weights_update="joint", annealing=False, **shared
+    )  # its weight is not asked for
     assert_same_fit(four.fit(X, constraints=c), five.fit(X, constraints=c), atol=2e-4, rtol=2e-3)
 
 

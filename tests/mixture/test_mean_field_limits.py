@@ -104,8 +104,8 @@ def same_parameters(one, other, atol=1e-3):
 def test_eta_zero_leaves_the_free_items_alone(prior, seed):
     X, start, c, named = constrained_part(seed, 15)
     free = np.setdiff1d(np.arange(80), named)
-    model = field(0.0, start, class_prior=prior).fit(X, constraints=c)
-    alone = field(1.0, start, class_prior=prior).fit(X[free])
+    model = field(0.0, start, weights_update=prior).fit(X, constraints=c)
+    alone = field(1.0, start, weights_update=prior).fit(X[free])
     same_parameters(model, alone, 1e-9)
     np.testing.assert_allclose(model.weights_, alone.weights_, atol=1e-9)
 
@@ -121,8 +121,8 @@ def test_whole_eta_repeats_the_constrained_items(prior, seed):
         cannot.append(inside.cannot_link + at)
         at += len(named)
     thrice = Constraints(np.vstack(must), np.vstack(cannot), n_items=at)
-    one = field(3.0, start, class_prior=prior).fit(X, constraints=c)
-    other = field(1.0, start, class_prior=prior).fit(np.vstack(rows), constraints=thrice)
+    one = field(3.0, start, weights_update=prior).fit(X, constraints=c)
+    other = field(1.0, start, weights_update=prior).fit(np.vstack(rows), constraints=thrice)
     same_parameters(one, other)
     np.testing.assert_allclose(one.weights_, other.weights_, atol=1e-3)
     np.testing.assert_allclose(one.history_[0], other.history_[0], rtol=1e-6)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
+import time
+
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.special import softmax
+from scipy.optimize import linear_sum_assignment
+from scipy.special import gammaln, softmax
+from scipy.stats import poisson
 
 from coterie import Constraints
-from coterie.mixture import MeanFieldMixture
+from coterie.mixture import Emission, MeanFieldMixture
 from tests.mixture.problems import blobs, random_state_of, soft_pairs, start_of, state_of
 from tests.oracles import mixture as oracle
 
@@ -25,6 +30,13 @@ def problem(seed, *key, n=30, k=3):
     return X, y, random_state_of(rng, X, k), rng
 
 
+def agreement_with(labels, y, k=3):
+    """Share of items in the right component, under the best naming."""
+    table = np.zeros((k, k))
+    np.add.at(table, (labels, y), 1)
+    return table[linear_sum_assignment(-table)].sum() / len(y)
+
+
 @pytest.mark.parametrize("prior", ["uniform", "joint", "fixed"])
 @pytest.mark.parametrize("eta", [1.0, 4.0])
 def test_steps_by_hand(prior, eta, seed):
@@ -37,7 +49,7 @@ def test_steps_by_hand(prior, eta, seed):
     if prior == "uniform":
         state = oracle.State(np.full(3, 1 / 3), state.means, state.covariances)
     model = MeanFieldMixture(
-        3, weight=weight, eta=eta, class_prior=prior, max_iter=2, **STILL, **start_of(state)
+        3, weight=weight, eta=eta, weights_update=prior, max_iter=2, **STILL, **start_of(state)
     ).fit(X, constraints=c)
     v = np.where(known.named, eta, 1.0)
     for step in range(3):
@@ -62,7 +74,7 @@ def test_the_unconstrained_prior_counts_free_items_only(seed):
     X, _, state, _rng = problem(seed, 2)
     c = Constraints([(0, 1), (2, 3)], [(4, 5), (0, 4)], n_items=30)
     model = MeanFieldMixture(
-        3, weight=0.4, class_prior="unconstrained", max_iter=1, **STILL, **start_of(state)
+        3, weight=0.4, weights_update="unconstrained", max_iter=1, **STILL, **start_of(state)
     )
     model.fit(X, constraints=c)
     free = np.setdiff1d(np.arange(30), c.constrained_items)
@@ -85,6 +97,20 @@ def test_hard_pairs_hold_and_labels_clamp(seed):
         model = MeanFieldMixture(3, weight=0.1, random_state=0).fit(X, constraints=known)
         assert not model.violations_
     np.testing.assert_array_equal(model.labels_[:6], y[:6])
+
+
+@pytest.mark.parametrize("pairs", [0, 20])
+def test_annealing_parts_what_is_apart(pairs, seed):
+    """Three clouds far from each other, one annealed start: no two components stay one."""
+    apart = 0
+    for number in range(4):
+        rng = np.random.default_rng((seed, 4, number))
+        y = np.arange(150) % 3
+        X = np.array([[0.0, 0.0], [40.0, 40.0], [80.0, 0.0]])[y] + rng.normal(size=(150, 2))
+        c = Constraints.sample(y, pairs, random_state=number) if pairs else None
+        model = MeanFieldMixture(3, n_init=1, random_state=number).fit(X, constraints=c)
+        apart += agreement_with(model.labels_, y) == 1.0
+    assert apart >= (2 if pairs else 3)  # one start; strong pairs settle early
 
 
 def test_annealing_takes_no_start(seed):
@@ -171,12 +197,6 @@ def documents(seed, n=150, k=3, words=40, length=60):
     return np.array([rng.multinomial(length, topics[t]) for t in y]), y
 
 
-def agreement_with(labels, y, k=3):
-    table = np.zeros((k, k))
-    np.add.at(table, (labels, y), 1)
-    return table.max(axis=0).sum() / len(y)
-
-
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 def test_multinomial_finds_topics(form, seed):
     X, y = documents(seed)
@@ -222,3 +242,60 @@ def test_squared_error_without_annealing_is_lloyd(seed):
     np.testing.assert_array_equal(model.predict(X), rule)
     np.testing.assert_array_equal(model.labels_, rule)
     assert not hasattr(model, "covariances_")
+
+
+class Poisson(Emission):
+    """Counts with a rate for each feature: all that a new emission needs."""
+
+    def begin(self, X, k):
+        super().begin(X, k)
+        self.middle = X.mean(axis=0) + 1e-3
+        self.deviation = np.sqrt(self.middle)
+        self.means = np.tile(self.middle, (k, 1))
+
+    def log_prob(self, X):
+        return X @ np.log(self.means).T - self.means.sum(axis=1) - gammaln(X + 1.0).sum(axis=1)[:, None]
+
+    def statistics(self, X, shares):
+        return shares.sum(axis=0), shares.T @ X
+
+    def update(self, statistics):
+        mass, total = statistics
+        kept = np.maximum(mass, 1e-12)[:, None]
+        self.means = np.where(mass[:, None] > 1e-9, np.maximum(total / kept, 1e-6), self.means)
+
+    def set_means(self, means):
+        self.means = np.maximum(means, 1e-6)
+
+    def n_parameters(self):
+        return self.means.size
+
+
+def test_a_new_emission_is_one_class(seed):
+    rng = np.random.default_rng((seed, 9))
+    rates = np.array([[2.0, 9.0, 4.0], [9.0, 3.0, 4.0], [5.0, 5.0, 14.0]])
+    y = np.arange(150) % 3
+    X = rng.poisson(rates[y]).astype(float)
+    c = Constraints.sample(y, 30, random_state=0)
+    for annealing in (True, False):
+        model = MeanFieldMixture(3, emission=Poisson(), annealing=annealing, random_state=0)
+        model.fit(X, constraints=c)
+        assert agreement_with(model.labels_, y) > 0.9
+        density = poisson(model.means_).logpmf(X[:, None, :]).sum(axis=2) + np.log(model.weights_)
+        np.testing.assert_allclose(model.score_samples(X), np.logaddexp.reduce(density, axis=1), rtol=1e-9)
+        np.testing.assert_allclose(model.predict_proba(X), softmax(density, axis=1), atol=1e-9)
+        right = -2 * model.score_samples(X).sum() + (9 + 2) * np.log(150)
+        assert model.bic(X) == pytest.approx(right)
+    assert agreement_with(pickle.loads(pickle.dumps(model)).predict(X), y) > 0.85
+
+
+def test_squared_error_in_many_dimensions(seed):
+    """Features as many as a text has words: nothing may be cubic in them."""
+    rng = np.random.default_rng((seed, 10))
+    y = np.arange(30) % 2
+    X = rng.normal(size=(30, 4_000)) + 0.5 * y[:, None]
+    c = Constraints.sample(y, 10, random_state=0)
+    started = time.perf_counter()
+    model = MeanFieldMixture(2, emission="squared-error", n_init=1, random_state=0).fit(X, constraints=c)
+    assert time.perf_counter() - started < 5.0
+    assert agreement_with(model.labels_, y, 2) == 1.0

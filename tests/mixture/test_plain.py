@@ -63,10 +63,10 @@ def test_the_other_two_classes_are_the_same_without_constraints(kind, seed):
     shared = {"covariance_type": kind, "tol": 0.0, "max_iter": 15, "n_init": 1, **start_of(state, kind)}
     plain = GaussianMixture(3, **shared).fit(X)
     assert_same_path(PenalizedGaussianMixture(3, **shared).fit(X), plain, X)
-    field = MeanFieldMixture(3, annealing=False, class_prior="joint", **shared)
+    field = MeanFieldMixture(3, annealing=False, weights_update="joint", **shared)
     assert_same_path(field.fit(X), plain, X)
     # eta has nobody to speak for
-    loud = MeanFieldMixture(3, annealing=False, class_prior="joint", eta=7.0, **shared)
+    loud = MeanFieldMixture(3, annealing=False, weights_update="joint", eta=7.0, **shared)
     assert_same_path(loud.fit(X), plain, X)
 
 

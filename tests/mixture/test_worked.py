@@ -313,7 +313,7 @@ def test_free_energies_of_chapters_4_and_5(name):
     assert penalized.history_[0] == pytest.approx(energy, abs=1e-6)
     for e_start in ("warm", "continuation", "best"):
         field = MeanFieldMixture(
-            3, weight=BETA, class_prior="fixed", annealing=False, e_start=e_start, n_init=1, **shared
+            3, weight=BETA, weights_update="fixed", annealing=False, e_start=e_start, n_init=1, **shared
         ).fit(LINE, constraints=constraints)
         assert field.objective_kind_ == "bound"
         assert field.history_[0] == pytest.approx(energy, abs=1e-6)

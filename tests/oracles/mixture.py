@@ -125,15 +125,18 @@ def read_known(
     for table, sign in ((constraints.must_table, 1.0), (constraints.cannot_table, -1.0)):
         for row in range(table.n):
             i, j = table.ij[row].tolist()
-            if table.hard[row] or obey == "all":
+            if table.weight[row] == 0 and not table.hard[row]:
+                beta = 0.0  # kept, but without effect
+            elif table.hard[row] or obey == "all":
                 beta = math.inf
             else:
                 beta = price(float(table.weight[row]), float(table.confidence[row]), sign > 0)
             pairs.append((i, j, sign * beta))
     must = [(i, j) for i, j, beta in pairs if beta == math.inf]
-    labels = [g for g in constraints.groups if g.kind == "label" and (g.weight is None or obey == "all")]
+    groups = [group for group in constraints.groups if group.active]
+    labels = [g for g in groups if g.kind == "label" and (g.weight is None or obey == "all")]
     naming = max(labels, key=lambda group: len(group.items), default=None)
-    for group in constraints.groups:
+    for group in groups:
         hard = group.weight is None or obey == "all"
         if group is naming:
             place = {name: h for h, name in enumerate(sorted(group.names))}
@@ -281,12 +284,9 @@ def best_weights(counts, log_z: Callable[[np.ndarray], float]) -> np.ndarray:
     def loss(a):
         return log_z(softmax(a)) - counts @ np.log(softmax(a))
 
-    best = None
-    for start in (np.zeros(len(counts)), np.log(counts + 1e-3)):
-        found = optimize.minimize(loss, start, method="BFGS", options={"gtol": 1e-9})
-        if best is None or found.fun < best.fun:
-            best = found
-    return softmax(best.x)
+    # concave in log alpha, so any start will do
+    found = optimize.minimize(loss, np.log(counts + 1e-3), method="BFGS", options={"gtol": 1e-9})
+    return softmax(found.x)
 
 
 def matching_size(edges) -> int:

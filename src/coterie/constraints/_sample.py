@@ -10,6 +10,7 @@ the links along a sequence, in which nothing is drawn.
 
 from __future__ import annotations
 
+import contextlib
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -230,7 +231,7 @@ def sample_class_sets(sets: Any, fanout: int, n_stars: int | None, random_state:
     n_stars = most if n_stars is None else whole_number(n_stars, "n_stars", 0)
     if n_stars > most or not most:
         raise ValueError(
-            f"{max(n_stars, 1)} stars of 1 + {fanout} items wanted, but {int(inside.sum())} items of the "
+            f"{n_stars or 'some'} stars of 1 + {fanout} items wanted, but {int(inside.sum())} items of the "
             f"smallest set and {int((~inside).sum())} others make only {most}; ask for fewer stars or a "
             "smaller fanout."
         )
@@ -243,19 +244,23 @@ def sequence_links(track_ids: Any, time: Any, gap: Any) -> tuple[int, IntArray]:
     """Pairs of items that follow each other on one track, at most `gap` apart in time."""
     items, codes, n_items = known_labels(track_ids, "track_ids")
     at = np.arange(n_items) if time is None else np.asarray(time)
-    if at.shape != (n_items,) or at.dtype.kind not in "iufM":
+    if at.dtype == object:  # Python's dates
+        with contextlib.suppress(TypeError, ValueError):
+            at = at.astype("datetime64[ns]")
+    if at.shape != (n_items,) or at.dtype.kind not in "iufMm":
         raise ValueError(
             f"time must have one number or date per item, {n_items} in all; got shape {at.shape}, {at.dtype}."
         )
     at = at[items]
-    missing = np.isnat(at) if at.dtype.kind == "M" else ~np.isfinite(at)
+    dates = at.dtype.kind in "Mm"
+    missing = np.isnat(at) if dates else ~np.isfinite(at)
     if missing.any():
         raise ValueError(f"item {items[np.argmax(missing)]} is on a track, but its time is not known.")
     order = np.lexsort((items, at, codes))
     items, at, codes = items[order], at[order], codes[order]
     linked = codes[1:] == codes[:-1]
     if gap is not None:
-        linked &= at[1:] - at[:-1] <= _read_gap(gap, at.dtype.kind == "M")
+        linked &= at[1:] - at[:-1] <= _read_gap(gap, dates)
     return n_items, np.column_stack([items[:-1][linked], items[1:][linked]])
 
 
@@ -264,10 +269,14 @@ def _read_gap(gap: Any, dates: bool) -> Any:
     if dates:
         try:
             length = np.timedelta64(gap) if isinstance(gap, timedelta | np.timedelta64) else None
-        except ValueError:
+            length = None if length is None else length.astype("timedelta64[ns]")
+        except (TypeError, ValueError):  # of no known length
             length = None
         if length is None or np.isnat(length) or length < np.timedelta64(0, "ns"):
-            raise ValueError(f"gap must be a timedelta, not negative, as the times are dates; got {gap!r}.")
+            raise ValueError(
+                "gap must be a timedelta of weeks, days or less, not negative, as the times are dates; "
+                f"got {gap!r}."
+            )
         return length
     number = isinstance(gap, int | float | np.integer | np.floating)
     number = number and not isinstance(gap, bool | np.timedelta64)

@@ -44,6 +44,8 @@ from coterie.mixture._starts import (
 )
 
 RandomState = np.random.RandomState
+# What only some fits leave.
+_NOT_ALWAYS = ("covariances_", "precisions_", "precisions_cholesky_", "collapsed_")
 # Starts whose objectives differ by less than this, per item, came to the same.
 _SAME = 1e-6
 
@@ -115,6 +117,8 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
     def _read(self, X: Any, constraints: Any) -> tuple[Data, Constraints, Emission]:
         """Check the input; the data in two parts, and the emission that has seen them."""
         emission = self._emission()
+        for name in _NOT_ALWAYS:  # another emission leaves no covariances of the last fit behind
+            self.__dict__.pop(name, None)
         X, known = self._begin_fit(
             X,
             constraints,
@@ -134,10 +138,10 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
     def _run(self, X: Any, constraints: Any) -> Any:
         before = getattr(self, "_model", None) if self.warm_start else None
         data, known, emission = self._read(X, constraints)
-        if before is not None and before.emission.means.shape != (self.n_components, data.X.shape[1]):
+        if before is not None and before.emission.means.shape != (self.n_components, data.d):
             raise ValueError(
                 f"warm_start: the last fit has means of shape {before.emission.means.shape}, but "
-                f"{(self.n_components, data.X.shape[1])} is needed now; fit a new object."
+                f"{(self.n_components, data.d)} is needed now; fit a new object."
             )
         rng = check_random_state(self.random_state)
         with one_blas_thread():
@@ -161,7 +165,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         """Makes the model of the next start."""
         if before is not None:
             return Model(emission.taking(before.emission), before.log_weights).copy
-        k, d = self.n_components, data.X.shape[1]
+        k, d = self.n_components, data.d
         weights = None if self.weights_init is None else given_weights(self.weights_init, k)
         means = None if self.means_init is None else given_means(self.means_init, k, d)
         precisions = None
@@ -207,7 +211,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
                 with starts() as step:
                     found = self._one_start(data, model, inference, weights, step)
                 # of starts that came to the same the first is kept, in any unit of the features
-                least = _SAME * data.X.shape[0] * model.emission.unit()
+                least = _SAME * data.n * model.emission.unit()
                 if best is None or found.objective < best.objective - least:
                     best = found
                 if starts.stopped:
@@ -227,7 +231,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
             model,
             self._find(data, inference),
             weights,
-            n_items=data.X.shape[0],
+            n_items=data.n,
             max_iter=self.max_iter,
             tol=self.tol,
             step=step,
@@ -253,7 +257,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         self.labels_ = legal_labels(self.responsibilities_, data.network, answer, promised)
         self.objective_ = best.objective
         self.history_ = np.array(best.history)
-        self.lower_bound_ = -best.objective / data.X.shape[0]
+        self.lower_bound_ = -best.objective / data.n
         self.n_iter_ = best.n_iter
         self.converged_ = best.converged
         account = Inference(data.network).account if inference is None else inference.account
@@ -281,9 +285,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
     def _shares(self, data: Data, model: Model, answer: Answer | None) -> Floats:
         if answer is None:
             return model.shares(data.X)[0]
-        shares = np.empty((data.X.shape[0], self.n_components))
-        if data.n_free:
-            shares[data.is_free] = model.shares(data.free)[0]
+        shares = model.shares(data.X)[0]
         shares[data.network.items] = data.network.spread(answer.marginals)
         return shares
 
@@ -348,7 +350,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         """
         X = self._checked(X)
         with one_blas_thread():
-            return self._model.shares(X)[1]
+            return self._model.shares(X)[1] + self._model.emission.log_base(X)
 
     @available_if(_is_density)
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
@@ -372,7 +374,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         return float(np.average(self.score_samples(X), weights=weight))
 
     def _n_parameters(self) -> int:
-        return self._model.emission.n_parameters() + self.n_components - 1
+        return self._model.emission.n_parameters() + len(self.weights_) - 1
 
     @available_if(_is_density)
     def bic(self, X: Any) -> float:
@@ -429,7 +431,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         rng = check_random_state(self.random_state)
         counts = rng.multinomial(n_samples, self.weights_ / self.weights_.sum())
         drawn = [self._model.emission.sample(h, int(n), rng) for h, n in enumerate(counts)]
-        return np.concatenate(drawn), np.repeat(np.arange(self.n_components), counts)
+        return np.concatenate(drawn), np.repeat(np.arange(len(counts)), counts)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

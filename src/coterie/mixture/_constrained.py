@@ -79,7 +79,8 @@ class ConstrainedGaussianMixture(MixtureClusterer):
     dropped_constraints_ : Constraints
         Cannot-links that inference left out.
     objective_, history_, objective_kind_
-        Minus the log-likelihood, before every M-step and at the end, and which one ("joint", "conditional").
+        Minus the log-likelihood, before every M-step and at the end, and which one ("joint",
+        "conditional", "pseudo-likelihood").
         Without `reg_covar` it never rises; with it, it may do so by a hair.
     lower_bound_ : float
         The log-likelihood per item.

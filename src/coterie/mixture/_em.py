@@ -17,7 +17,7 @@ import numpy as np
 from coterie.assign._points import Floats
 from coterie.assign._threads import chunk_rows, over_chunks
 from coterie.base import Step
-from coterie.mixture._emission import Emission, Statistics
+from coterie.mixture._emission import Emission, Statistics, block_rows
 from coterie.mixture._inference import Inference
 from coterie.mixture._network import Network
 from coterie.mixture._parts import Answer, normalise
@@ -44,7 +44,7 @@ class Model:
 
     def shares(self, X: Any) -> tuple[Floats, Floats]:
         """Shares of the components in free rows, and the log-density of each."""
-        n = X.shape[0]
+        n, d = X.shape
         shares, density = np.empty((n, len(self.log_weights))), np.empty(n)
 
         def fill(start: int, stop: int) -> None:
@@ -53,7 +53,7 @@ class Model:
                 potential /= self.temperature
             shares[start:stop], density[start:stop] = normalise(potential)
 
-        over_chunks(fill, n, _rows(X, self.emission))
+        over_chunks(fill, n, block_rows(d))
         return shares, density
 
 
@@ -67,34 +67,64 @@ class Expectation(NamedTuple):
 
 
 class Data:
-    """The rows, split into a free mass and a core."""
+    """The rows, of which some are a free mass and the others a core; neither is ever copied whole."""
 
     def __init__(self, X: Any, network: Network) -> None:
         self.X, self.network = X, network
-        self.is_free = np.ones(X.shape[0], dtype=bool)
+        self.n, self.d = X.shape
+        self.is_free = np.ones(self.n, dtype=bool)
         self.is_free[network.items] = False
         self.n_free = int(self.is_free.sum())
-        self.free = X if self.n_free == X.shape[0] else X[self.is_free]
-        self.core = X[network.items]
+
+    def free(self, start: int, stop: int) -> Any:
+        """The free ones of some rows."""
+        rows, mine = self.X[start:stop], self.is_free[start:stop]
+        return rows if mine.all() else rows[mine]
+
+    def core(self, start: int, stop: int) -> Any:
+        """The rows of some items of the core."""
+        return self.X[self.network.items[start:stop]]
 
     def core_potential(self, model: Model, *, prior: bool = True) -> Floats:
         """Log potentials of the units of the core."""
-        n, k = self.core.shape[0], self.network.k
-        found = np.empty((n, k))
+        n = len(self.network.items)
+        found = np.empty((n, self.network.k))
 
         def fill(start: int, stop: int) -> None:
-            found[start:stop] = model.emission.log_prob(self.core[start:stop])
+            found[start:stop] = model.emission.log_prob(self.core(start, stop))
 
-        over_chunks(fill, n, _rows(self.core, model.emission))
+        over_chunks(fill, n, block_rows(self.d))
         potential = self.network.gather(found)
         prior = prior and model.emission.density
         return potential + self.network.prior(model.log_weights) if prior else potential
 
 
-def _rows(X: Any, emission: Emission) -> int:
-    """Rows of a block: its differences from a mean should stay in the cache."""
-    width = X.shape[1] * emission.k
-    return min(chunk_rows(X.shape[0], width * X.shape[1], emission.n_parameters()), 1 << 14)
+def summed(job: Callable[[int, int], Statistics | None], n: int, d: int, emission: Emission) -> Statistics:
+    """Add up what `job(start, stop)` gives for blocks of n rows; None is nothing."""
+    rows = block_rows(d)
+
+    def chunk(start: int, stop: int) -> list[Floats] | None:
+        total: list[Floats] | None = None
+        for first in range(start, stop, rows):
+            total = _plus(total, job(first, min(first + rows, stop)))
+        return total
+
+    total: list[Floats] | None = None
+    size = emission.n_parameters() + 1
+    for part in over_chunks(chunk, n, chunk_rows(n, size, size)):
+        total = _plus(total, part)
+    assert total is not None
+    return tuple(total)
+
+
+def _plus(total: list[Floats] | None, more: Any) -> list[Floats] | None:
+    if more is None:
+        return total
+    if total is None:
+        return [np.array(part) for part in more]
+    for mine, part in zip(total, more, strict=True):
+        mine += part
+    return total
 
 
 def expect(
@@ -122,45 +152,38 @@ def expect(
     """
     temperature = model.temperature
 
-    def one_block(start: int, stop: int) -> tuple[Floats, Statistics]:
-        rows = data.free[start:stop]
+    def one_block(start: int, stop: int) -> Statistics | None:
+        rows = data.free(start, stop)
+        if not rows.shape[0]:
+            return None
         potential = model.log_joint(rows)
         if temperature != 1.0:
             potential /= temperature
         shares, log_sum = normalise(potential)
-        return np.array(log_sum.sum()), model.emission.statistics(rows, shares)
+        return np.array(log_sum.sum()), *model.emission.statistics(rows, shares)
 
-    log_likelihood, statistics, counts = 0.0, None, np.zeros(model.emission.k)
+    log_likelihood, counts = 0.0, np.zeros(model.emission.k)
+    statistics: list[Floats] | None = None
     if data.n_free:
-        blocks = over_chunks(one_block, data.n_free, _rows(data.free, model.emission))
-        log_likelihood = temperature * float(sum(block[0] for block in blocks))
-        statistics = _added([block[1] for block in blocks])
+        total, *statistics = summed(one_block, data.n, data.d, model.emission)
+        log_likelihood = temperature * float(total)
         counts = counts + statistics[0]
     if inference is None:
         assert statistics is not None
-        return Expectation(log_likelihood, statistics, counts, None)
+        return Expectation(log_likelihood, tuple(statistics), counts, None)
     potential = data.core_potential(model, prior=core_prior)
     answer = inference.infer(potential / temperature, 1.0 / temperature)
     shares = data.network.spread(answer.marginals)
 
     def core_block(start: int, stop: int) -> Statistics:
-        return model.emission.statistics(data.core[start:stop], shares[start:stop])
+        return model.emission.statistics(data.core(start, stop), shares[start:stop])
 
-    core_blocks = over_chunks(core_block, len(shares), _rows(data.core, model.emission))
-    core = tuple(eta * part for part in _added(core_blocks))
-    statistics = core if statistics is None else _added([statistics, core])
+    core = summed(core_block, len(shares), data.d, model.emission)
+    statistics = _plus(statistics, [eta * part for part in core])
+    assert statistics is not None
     if core_prior:
         counts = counts + eta * data.network.counts(answer.marginals)
-    return Expectation(log_likelihood + eta * temperature * answer.log_z, statistics, counts, answer)
-
-
-def _added(parts: list[Statistics]) -> Statistics:
-    """Statistics of several blocks, added in their order."""
-    total = [part.copy() for part in parts[0]]
-    for other in parts[1:]:
-        for mine, more in zip(total, other, strict=True):
-            mine += more
-    return tuple(total)
+    return Expectation(log_likelihood + eta * temperature * answer.log_z, tuple(statistics), counts, answer)
 
 
 # Number of the E-step after the last M-step.
@@ -188,6 +211,8 @@ class Outcome:
     n_iter: int = 0
     # temperatures and free energies, where the temperature fell
     path: list[tuple[float, float]] = field(default_factory=list)
+    # whether a callback asked to stop
+    stopped: bool = False
     # what inference said last, and about itself
     answer: Answer | None = None
     note: str = ""
@@ -239,6 +264,7 @@ def run_em(
             break
         before = now
         if stop:
+            outcome.stopped = True
             break
     found = find(model, LAST)
     note(found)

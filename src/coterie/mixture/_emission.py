@@ -13,10 +13,31 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from scipy.special import gammaln
 
 from coterie.assign._points import Floats
 
 Statistics = tuple[Floats, ...]
+
+# Numbers of a block of rows: with its differences from a mean it stays in the cache.
+_BLOCK_CELLS, _LEAST_ROWS, _MOST_ROWS = 1 << 17, 64, 1 << 14
+# Steps towards the widest direction of the data: a temperature to begin at need not be exact.
+_POWER_STEPS = 12
+
+
+def block_rows(d: int) -> int:
+    """Rows of d features that are worked on at once."""
+    return min(max(_BLOCK_CELLS // d, _LEAST_ROWS), _MOST_ROWS)
+
+
+def spread_of(X: Any, centre: Floats, whole: bool) -> Floats:
+    """Covariance of the rows around a centre, or the variances alone; no copy of X is made."""
+    d = len(centre)
+    total = np.zeros((d, d) if whole else d)
+    for start in range(0, len(X), block_rows(d)):
+        gap = X[start : start + block_rows(d)] - centre
+        total += gap.T @ gap if whole else np.einsum("ij,ij->j", gap, gap)
+    return total / len(X)
 
 
 class Emission(ABC):
@@ -73,6 +94,10 @@ class Emission(ABC):
         """Means, each feature moved by a hundredth of its deviation or so."""
         return means + 1e-2 * self.deviation * rng.standard_normal(means.shape)
 
+    def log_base(self, X: Any) -> Floats | float:
+        """The part of the log-density that is the same under all components, where `log_prob` lacks it."""
+        return 0.0
+
     def log_prior(self) -> float:
         """Log-density of the parameters, where they have a prior."""
         return 0.0
@@ -96,6 +121,22 @@ class Emission(ABC):
         return copy.copy(self)  # parameters are replaced, never written to
 
 
+def _widest(X: Any, centre: Floats, direction: Floats) -> float:
+    """About the largest variance in any direction: a few steps of the power method, no d x d matrix."""
+    found = 0.0
+    for _ in range(_POWER_STEPS):
+        length = float(np.linalg.norm(direction))
+        if not length:
+            return found
+        total = np.zeros_like(direction)
+        for start in range(0, len(X), block_rows(len(centre))):
+            gap = X[start : start + block_rows(len(centre))] - centre
+            total += gap.T @ (gap @ (direction / length))
+        direction = total / len(X)
+        found = float(np.linalg.norm(direction))
+    return found
+
+
 class SquaredError(Emission):
     """Squared distance to a mean, as in k-means: at temperature T a round Gaussian of variance T/2."""
 
@@ -106,10 +147,9 @@ class SquaredError(Emission):
         super().begin(X, k)
         self.centre: Floats = X.mean(axis=0, dtype=np.float64)
         self.means = np.tile(self.centre, (k, 1))
-        gap = X - self.centre
-        spread = gap.T @ gap / len(X)
-        self.deviation = np.sqrt(np.diag(spread))
-        self._widest = float(np.linalg.eigvalsh(spread)[-1]) or 1.0
+        variance = spread_of(X, self.centre, False)
+        self.deviation = np.sqrt(variance)
+        self._widest = _widest(X, self.centre, self.deviation) or 1.0
 
     def unit(self) -> float:
         """A squared distance."""
@@ -138,7 +178,7 @@ class SquaredError(Emission):
     def update(self, statistics: Statistics) -> None:
         """Means."""
         mass, total = statistics
-        self.means = _filled(mass, total, self.means - self.centre) + self.centre
+        self.means = filled(mass, total, self.means - self.centre) + self.centre
 
     def set_means(self, means: Floats) -> None:
         """Start at these means."""
@@ -187,7 +227,7 @@ class Multinomial(Emission):
         return counts / counts.sum(axis=1, keepdims=True)
 
     def log_prob(self, X: Any) -> Floats:
-        """Log-probability of the counts, but for what all components have in common."""
+        """Log-probability of the counts, but for the number of orders that words can have."""
         with np.errstate(divide="ignore"):
             words = np.log(self.means)
         if self.smoothing > 0:
@@ -198,6 +238,16 @@ class Multinomial(Emission):
         found = np.asarray(X @ np.where(never, 0.0, words).T, dtype=np.float64)
         found[ruled_out] = -np.inf
         return found
+
+    def log_base(self, X: Any) -> Floats:
+        """Log of the number of orders that the words of a row can have."""
+        if sparse.issparse(X):
+            orders: Any = X.copy()
+            orders.data = gammaln(X.data + 1.0)
+        else:
+            orders = gammaln(X + 1.0)
+        length = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+        return gammaln(length + 1.0) - np.asarray(orders.sum(axis=1)).ravel()
 
     def statistics(self, X: Any, shares: Floats) -> Statistics:
         """Masses and counts of words."""
@@ -230,7 +280,7 @@ class Multinomial(Emission):
         return rng.multinomial(round(self._length), self.means[component], size=n).astype(np.float64)
 
 
-def _filled(mass: Floats, total: Floats, before: Floats) -> Floats:
+def filled(mass: Floats, total: Floats, before: Floats) -> Floats:
     """Means of components, and their old ones where they have no mass."""
     kept = mass > 0
     means = before.copy()

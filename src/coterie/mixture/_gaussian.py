@@ -13,7 +13,7 @@ import numpy as np
 from scipy import linalg
 
 from coterie.assign._points import Floats
-from coterie.mixture._emission import Emission, Statistics, _filled
+from coterie.mixture._emission import Emission, Statistics, filled, spread_of
 
 COVARIANCES = ("full", "tied", "diag", "spherical")
 
@@ -42,19 +42,19 @@ class Gaussian(Emission):
         super().begin(X, k)
         self.d = X.shape[1]
         self.centre: Floats = X.mean(axis=0, dtype=np.float64)
-        spread = X.var(axis=0, dtype=np.float64)
+        whole = self.covariance_type in ("full", "tied") and X.shape[0] > self.d
+        spread = spread_of(X, self.centre, whole)
+        variance = np.diag(spread).copy() if whole else spread
         # rounding leaves a constant feature a tiny variance
-        spread[spread <= 1e-24 * np.maximum(self.centre**2, 1e-280)] = 0.0
-        if not spread.any():
-            spread[:] = 1.0
-        self.variance: Floats = np.where(spread > 0, spread, spread[spread > 0].mean())
-        self.ridge: Floats = self.reg_covar * self.variance
+        variance[variance <= 1e-24 * np.maximum(self.centre**2, 1e-280)] = 0.0
+        if not variance.any():
+            variance[:] = 1.0
+        self.variance: Floats = np.where(variance > 0, variance, variance[variance > 0].mean())
         self.deviation = np.sqrt(self.variance)
-        self.spread: Floats = np.diag(self.variance)
-        if self.covariance_type in ("full", "tied") and X.shape[0] > self.d:
-            # of all data; held up where features repeat each other
-            gap = np.asarray(X, dtype=np.float64) - self.centre
-            self.spread = gap.T @ gap / len(gap) + np.diag(np.maximum(self.ridge, 1e-6 * self.variance))
+        self.ridge: Floats = self.reg_covar * self.variance
+        # of all data; held up where features repeat each other
+        held = np.diag(np.maximum(self.ridge, 1e-6 * self.variance))
+        self.spread: Floats = spread + held if whole else np.diag(self.variance)
         self.set_means(np.tile(self.centre, (k, 1)))
 
     def set_means(self, means: Floats) -> None:
@@ -164,7 +164,7 @@ class Gaussian(Emission):
         kept = mass > 10 * np.finfo(float).eps
         mass = np.where(kept, mass, 0.0)
         around = self.means if self.covariance_type == "full" else self.centre
-        shift = _filled(mass, total, self.means - around)
+        shift = filled(mass, total, self.means - around)
         kappa, safe = self.covariance_prior, np.where(kept, mass, 1.0)
         covariances = self.covariances.copy()
         prior = np.diag(self.variance)

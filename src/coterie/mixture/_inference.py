@@ -119,7 +119,7 @@ class Inference:
         self._absorb()
         loose = np.flatnonzero(self._role == 0)
         ends = network.ends[loose]
-        piece, n_units, n_edges = _pieces(network.n_units, ends)
+        piece, n_units, n_edges = pieces_of(network.n_units, ends)
         has_edges = n_edges > 0
         of_edge = piece[ends[:, 0]] if len(ends) else np.empty(0, dtype=np.int64)
         asked = has_edges & (exact == "all")
@@ -289,7 +289,7 @@ class Inference:
         return rest, told
 
 
-def _pieces(n_units: int, ends: Index) -> tuple[Index, Index, Index]:
+def pieces_of(n_units: int, ends: Index) -> tuple[Index, Index, Index]:
     """The connected piece of each unit, and units and couplings of each piece."""
     ones = np.ones(len(ends), dtype=np.int8)
     graph = sparse.coo_matrix((ones, (ends[:, 0], ends[:, 1])), (n_units, n_units))

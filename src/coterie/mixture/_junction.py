@@ -153,11 +153,6 @@ class JunctionTree:
     def __init__(self, k: int, ends: Index, beta: Floats, steps: Steps) -> None:
         self.k, self.beta, self.program = k, beta, _program(k, ends, steps)
 
-    @property
-    def n_cells(self) -> int:
-        """Cells of all tables together, the summed-out unit included."""
-        return int(self.program.table_ptr[-1]) * self.k
-
     def infer(self, potential: Floats, scale: float = 1.0) -> Answer:
         """Probabilities under potentials, and log Z."""
         size = int(self.program.table_ptr[-1])

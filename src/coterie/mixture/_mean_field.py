@@ -27,6 +27,8 @@ Start = Literal["independent", "warm", "continuation", "best"]
 _FORBIDDEN = 50.0
 # Rungs of the ladder with sweeps on each.
 _RUNGS, _RUNG_SWEEPS = 12, 4
+# "best" climbs in the first of so many calls, and goes on from the last answer in the others.
+_CLIMB_EVERY = 5
 # Cells that one call of the compiled loop may visit: it returns for Ctrl-C about twice a second.
 _CELLS_A_CALL = 20_000_000
 
@@ -92,7 +94,7 @@ class MeanField:
         Couplings.
     start : {"independent", "warm", "continuation", "best"}
         Where the sweeps begin: at what holds without couplings; at the last answer (the first time as
-        before); at weak couplings that grow; or the better of the last two.
+        before); at weak couplings that grow; or the better of the last two, in every fifth call.
     tol, max_sweeps : float, int
         Sweeps end when no probability changes by as much, or after so many.
     """
@@ -114,18 +116,21 @@ class MeanField:
         rows = np.arange(len(ends), dtype=np.int64)
         self.indptr, self.indices, _, self._row = sparse_graph(n, ends, beta, rows)
         self.state: Floats | None = None
+        self._calls = 0
         self._lowest: float | None = None
 
     def restart(self) -> None:
         """Forget the last answer."""
-        self.state = None
+        self.state, self._calls = None, 0
 
     def infer(self, potential: Floats, scale: float = 1.0) -> Answer:
         """Probabilities under potentials, and the bound on log Z."""
         potential = np.ascontiguousarray(potential, dtype=np.float64)
         self._scaled = self._couplings(potential, scale)
         answers = []
-        if self.start in ("independent", "continuation") or self.state is None or self.start == "best":
+        climb = self.start == "best" and self._calls % _CLIMB_EVERY == 0
+        self._calls += 1
+        if self.start in ("independent", "continuation") or self.state is None or climb:
             chance = normalise(potential)[0]
             if self.start in ("continuation", "best"):
                 self._climb(potential, chance)

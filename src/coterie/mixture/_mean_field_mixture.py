@@ -29,6 +29,9 @@ from coterie.mixture._weights import FixedWeights, JointWeights, UniformWeights
 # Candidates for "select", folds, and pairs below which the pairs of the fit itself are counted.
 ETAS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 _FOLDS, _FEW_PAIRS = 5, 15
+# Means nearer than this, in deviations, are in one place; at the end they are parted by so many times the
+# noise of a start, so often.
+_ONE_PLACE, _PARTED_BY, _TIMES_PARTED = 0.05, 50.0, 3
 # Each temperature is this much of the last, and takes so many iterations.
 _COOLING, _STEPS_A_TEMPERATURE = 0.8, 10
 
@@ -38,9 +41,9 @@ class MeanFieldMixture(MixtureClusterer):
 
     Labels have the prior of largest entropy under which few statements are broken: a broken pair of strength
     1 costs `weight` nats. Probabilities of items are brought into line with those of their partners (mean
-    field), at the cost of plain EM whatever the statements look like. It begins at a high temperature, where
-    the components are one, so that the data and the statements decide together how they part. `eta` lets few
-    constrained items steer the components, so that new items follow the statements, too.
+    field), at a cost that grows with the number of statements, whatever they look like. It begins at a high
+    temperature, where the components are one, so that the data and the statements decide together how they
+    part. `eta` lets few constrained items steer the components, so that new items follow the statements, too.
 
     Parameters
     ----------
@@ -57,8 +60,8 @@ class MeanFieldMixture(MixtureClusterer):
         states its confidence costs the log-odds of that instead, times its own weight.
     eta : float or "select", default 1.0
         How often items that statements name count in the components. "select" tries 1 to 100 on pairs held
-        out, and takes the smallest that breaks fewest.
-    class_prior : {"uniform", "joint", "unconstrained", "fixed"}, default "uniform"
+        out, and takes the smallest that breaks fewest, give or take a standard error.
+    weights_update : {"uniform", "joint", "unconstrained", "fixed"}, default "uniform"
         Mixing weights of densities: equal; shares of all items; shares of items that no statement names, for
         which alone they count; or as `weights_init` has them.
     annealing : bool, default True
@@ -67,9 +70,9 @@ class MeanFieldMixture(MixtureClusterer):
     e_start : {"best", "continuation", "warm"}, default "best"
         Where mean field begins in every iteration: at weak couplings that grow, at the last probabilities,
         or both, of which the better is kept. Only "continuation" can make the objective rise.
-    tol, reg_covar, max_iter, init_params, weights_init, means_init, precisions_init
-        As in `ConstrainedGaussianMixture`; `max_iter` counts at the last temperature, starts are for
-        `annealing=False`.
+    tol, reg_covar, covariance_prior, max_iter, init_params, weights_init, means_init, precisions_init
+        As in `ConstrainedGaussianMixture`; `max_iter` counts at the last temperature. Given means and
+        precisions need `annealing=False`.
     n_init : int or "auto", default "auto"
         Number of starts; the best is kept. "auto" is 4.
     warm_start, verbose, random_state
@@ -82,15 +85,17 @@ class MeanFieldMixture(MixtureClusterer):
     responsibilities_, weights_, means_, covariances_, precisions_, precisions_cholesky_, agreement_
         As in `ConstrainedGaussianMixture`; covariances and precisions of Gaussian components only.
     objective_, history_, objective_kind_
-        The free energy at the last temperature: a bound on minus the log-likelihood.
+        The free energy at the last temperature, and its course there: a bound on minus the log-likelihood of
+        data and statements. A must-link that holds lowers it by its weight: compare models of the same
+        statements only.
     eta_ : float
         The factor that was used.
     eta_curve_ : array of shape (7, 2), with eta="select"
         Candidates, and the share of held-out pairs that the model's rule breaks.
     temperature_path_ : array of shape (n_temperatures, 2)
         Temperatures, and the free energy at the end of each.
-    inference_, lower_bound_, collapsed_, n_iter_, converged_, violations_, constraints_
-        As in `ConstrainedGaussianMixture`; `n_iter_` counts iterations at all temperatures.
+    inference_, dropped_constraints_, lower_bound_, collapsed_, n_iter_, converged_, violations_, constraints_
+        As in `ConstrainedGaussianMixture`; nothing is dropped, `n_iter_` counts all temperatures.
 
     See Also
     --------
@@ -123,12 +128,12 @@ class MeanFieldMixture(MixtureClusterer):
 
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     parameter_rules: ClassVar[dict[str, Rule]] = {
-        **{name: rule for name, rule in SHARED_RULES.items() if name != "covariance_prior"},
+        **SHARED_RULES,
         **START_RULES,
         "emission": one_of("gaussian", "squared-error", "multinomial") | instance(Emission, "an Emission"),
         "weight": real(0.0, 1e6) | instance((tuple, list), "a pair of them"),
         "eta": real(0.0) | one_of("select"),
-        "class_prior": one_of("uniform", "joint", "unconstrained", "fixed"),
+        "weights_update": one_of("uniform", "joint", "unconstrained", "fixed"),
         "annealing": one_of(True, False),
         "e_start": one_of("best", "continuation", "warm"),
     }
@@ -141,11 +146,12 @@ class MeanFieldMixture(MixtureClusterer):
         covariance_type: str = "full",
         weight: Any = 1000.0,
         eta: Any = 1.0,
-        class_prior: str = "uniform",
+        weights_update: str = "uniform",
         annealing: bool = True,
         e_start: Any = "best",
         tol: float = 1e-4,
         reg_covar: float = 1e-6,
+        covariance_prior: float = 0.0,
         max_iter: int = 100,
         n_init: Any = "auto",
         init_params: str = "mixed",
@@ -161,11 +167,12 @@ class MeanFieldMixture(MixtureClusterer):
         self.covariance_type = covariance_type
         self.weight = weight
         self.eta = eta
-        self.class_prior = class_prior
+        self.weights_update = weights_update
         self.annealing = annealing
         self.e_start = e_start
         self.tol = tol
         self.reg_covar = reg_covar
+        self.covariance_prior = covariance_prior
         self.max_iter = max_iter
         self.n_init = n_init
         self.init_params = init_params
@@ -198,10 +205,11 @@ class MeanFieldMixture(MixtureClusterer):
                 "annealing begins at the middle of the data; set annealing=False to use means_init and "
                 "precisions_init."
             )
-        if not self._emission().density and self.class_prior != "uniform":
+        if not self._emission().density and self.weights_update != "uniform":
             raise ValueError(
-                f"class_prior={self.class_prior!r} needs a density; with squared errors it is 'uniform'."
+                f"weights_update={self.weights_update!r} needs a density; take 'uniform' with squared errors."
             )
+        self.__dict__.pop("eta_curve_", None)
         self.eta_ = self._select_eta(X, constraints) if self.eta == "select" else float(self.eta)
         return self._run(X, constraints)
 
@@ -211,7 +219,7 @@ class MeanFieldMixture(MixtureClusterer):
         if isinstance(self.emission, Emission):
             return self.emission.copy()
         if self.emission == "gaussian":
-            return Gaussian(self.covariance_type, self.reg_covar)
+            return Gaussian(self.covariance_type, self.reg_covar, self.covariance_prior)
         return SquaredError() if self.emission == "squared-error" else Multinomial()
 
     def _prices(self) -> tuple[float, float]:
@@ -237,9 +245,9 @@ class MeanFieldMixture(MixtureClusterer):
         if len(network.items) == known.n_items:
             if not self.eta_:
                 raise ValueError("eta=0 leaves out all items that statements name, and these are all.")
-            if self.class_prior == "unconstrained":
+            if self.weights_update == "unconstrained":
                 raise ValueError(
-                    "class_prior='unconstrained' takes the shares of items that no statement names, and "
+                    "weights_update='unconstrained' takes the shares of items that no statement names, and "
                     "there are none; use 'joint' or 'uniform'."
                 )
         return network
@@ -251,9 +259,9 @@ class MeanFieldMixture(MixtureClusterer):
         return Inference(data.network, rest="mean-field", exact="none", make=mean_field)
 
     def _weights(self, data: Data, known: Constraints, inference: Inference | None) -> WeightStep:
-        if self.class_prior == "uniform":
+        if self.weights_update == "uniform":
             return UniformWeights()
-        return FixedWeights() if self.class_prior == "fixed" else JointWeights()
+        return FixedWeights() if self.weights_update == "fixed" else JointWeights()
 
     def _begin_at(
         self, before: Model | None, data: Data, known: Constraints, emission: Emission, rng: RandomState
@@ -289,7 +297,7 @@ class MeanFieldMixture(MixtureClusterer):
         """From the first to the last."""
         path = [model.temperature]
         cold = model.emission.coldest()
-        # below a twentieth of where it begins nothing changes any more
+        # below a fiftieth of where it begins nothing changes any more
         while path[-1] * _COOLING > max(cold, 0.02 * path[0]):
             path.append(path[-1] * _COOLING)
         return [*path, cold] if path[-1] > cold else [cold]
@@ -313,35 +321,66 @@ class MeanFieldMixture(MixtureClusterer):
                 model,
                 self._find(data, inference),
                 weights,
-                n_items=data.X.shape[0],
+                n_items=data.n,
                 max_iter=self.max_iter if last else _STEPS_A_TEMPERATURE,
-                tol=self.tol * model.emission.unit(),
+                # near where all means are one little changes for a while, so no step is spared on the way
+                tol=self.tol * model.emission.unit() if last else 0.0,
                 step=step,
             )
             n_iter += outcome.n_iter
             passed.append((temperature, outcome.objective))
+            if outcome.stopped:
+                break
             if not last:
                 self._part_means(model)
         assert outcome is not None
+        for _ in range(_TIMES_PARTED if len(path) > 1 else 0):
+            # components that never parted are moved apart, as long as that pays
+            if outcome.stopped or not self._together(model.emission).any():
+                break
+            other = model.copy()
+            self._part_means(other, by=_PARTED_BY)
+            apart = run_em(
+                other,
+                self._find(data, inference),
+                weights,
+                n_items=data.n,
+                max_iter=self.max_iter,
+                tol=self.tol * model.emission.unit(),
+                step=step,
+            )
+            n_iter += apart.n_iter
+            if apart.objective >= outcome.objective:
+                break
+            model, outcome = other, apart
+        if outcome.stopped and model.temperature > path[-1]:
+            # asked to stop on the way: what there is, seen at the last temperature
+            model.temperature = path[-1]
+            find = self._find(data, inference)
+            outcome = run_em(model, find, weights, n_items=data.n, max_iter=0, tol=0.0, step=step)
+            passed.append((model.temperature, outcome.objective))
         outcome.n_iter = n_iter
         outcome.path = passed
         return outcome
 
-    def _part_means(self, model: Model) -> None:
-        """Shake means that have become one."""
-        emission = model.emission
+    def _together(self, emission: Emission) -> Any:
+        """Which components have the mean of an earlier one."""
         scale = np.where(emission.deviation > 0, emission.deviation, 1.0)
         means = emission.means / scale
         gaps = np.linalg.norm(means[:, None] - means[None], axis=2)
         gaps[np.triu_indices(len(gaps))] = np.inf
-        again = gaps.min(axis=1) < 1e-3
+        return gaps.min(axis=1) < _ONE_PLACE
+
+    def _part_means(self, model: Model, by: float = 1.0) -> None:
+        """Shake means that have become one, by some times the usual noise."""
+        emission = model.emission
+        again = self._together(emission)
         if again.any():
-            emission.means = np.where(
-                again[:, None], emission.shaken(emission.means, self._rng), emission.means
-            )
+            moved = emission.shaken(emission.means, self._rng) - emission.means
+            emission.means = np.where(again[:, None], emission.means + by * moved, emission.means)
 
     def _find(self, data: Data, inference: Inference | None) -> Callable[[Model, int], Expectation]:
-        core_prior = self.class_prior != "unconstrained"
+        core_prior = self.weights_update != "unconstrained"
         return lambda model, iteration: expect(data, model, inference, eta=self.eta_, core_prior=core_prior)
 
     def _keep(self, best: Outcome, data: Data, inference: Inference | None, weights: WeightStep) -> None:
@@ -352,23 +391,24 @@ class MeanFieldMixture(MixtureClusterer):
     # ---- eta ------------------------------------------------------------------------------------------
 
     def _select_eta(self, X: Any, constraints: Any) -> float:
-        """The smallest candidate whose model breaks fewest of the pairs that it was not told."""
+        """The smallest candidate whose model breaks hardly more than the fewest of the pairs held out."""
         X, known = self._begin_fit(
             X, constraints, accept_sparse=self._emission().sparse and "csr", dtype=[np.float64, np.float32]
         )
         if not known.n_pairs:
-            self.eta_curve_ = np.column_stack([ETAS, np.zeros(len(ETAS))])
-            return 1.0
+            raise ValueError("eta='select' holds out pairs, and none are stated; set eta to a number.")
         folds = list(known.split(_FOLDS, random_state=0)) if known.n_pairs >= _FEW_PAIRS else [(known, known)]
         broken = np.zeros((len(ETAS), len(folds)))
         for row, eta in enumerate(ETAS):
             for column, (kept, held) in enumerate(folds):
-                model = clone(self).set_params(eta=eta, n_init=1, warm_start=False, verbose=0)
+                model = clone(self).set_params(eta=eta, n_init=2, warm_start=False, verbose=0)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ViolatedConstraintsWarning)
                     warnings.simplefilter("ignore", ConvergenceWarning)
                     labels = model.fit(X, constraints=kept).predict(X)
-                broken[row, column] = held.violations(labels).n_broken / max(held.n_pairs, 1)
+                wrong = held.violations(labels)
+                n_wrong = wrong.must_link.n + wrong.cannot_link.n
+                broken[row, column] = n_wrong / max(held.n_pairs, 1)
         mean = broken.mean(axis=1)
         best = int(np.argmin(mean))
         error = broken[best].std(ddof=1) / np.sqrt(len(folds)) if len(folds) > 1 else 0.0

@@ -170,7 +170,7 @@ def read_network(
     clamp = np.full(n_units, -1, dtype=np.int64)
     if named is not None:
         group = binding.groups[named]
-        clamp[unit[np.searchsorted(items, group.items)]] = _ranks(group.names)[group.codes]
+        clamp[unit[np.searchsorted(items, group.items)]] = ranks(group.names)[group.codes]
     forbidden = _forbidden(binding, component, named)
     if only_matching:
         forbidden = forbidden[_matching(n_units, forbidden)]
@@ -219,7 +219,7 @@ def read_network(
     )
 
 
-def _ranks(names: tuple[Hashable, ...]) -> Index:
+def ranks(names: tuple[Hashable, ...]) -> Index:
     """Position of each name in sorted order."""
     try:
         order = sorted(names)  # type: ignore[type-var]

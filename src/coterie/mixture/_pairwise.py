@@ -27,7 +27,7 @@ from coterie.constraints import Constraints
 from coterie.kmeans._base import AUTO_STARTS, SHARED_RULES, clearly_less, warn_of_empty_clusters
 from coterie.kmeans._distances import compare, metric_words
 from coterie.kmeans._kernels import MAX_TABLE, symmetric
-from coterie.mixture._network import _ranks
+from coterie.mixture._network import ranks
 from coterie.mixture._pairwise_search import Found, Search
 
 
@@ -266,6 +266,6 @@ def _numbers(labels: Labels, known: Constraints, k: int) -> Index:
     hard = (group for group in known.groups if group.kind == "label" and group.weight is None)
     group = next(hard, None)
     if group is not None:
-        number[labels[group.items]] = _ranks(group.names)[group.codes]
+        number[labels[group.items]] = ranks(group.names)[group.codes]
     number[number < 0] = np.setdiff1d(np.arange(k), number)
     return number

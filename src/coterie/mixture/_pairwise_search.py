@@ -83,11 +83,11 @@ class Search:
 
     def run(self, max_iter: int, step: Callable[[float | None], bool]) -> Found:
         """Cool down, then go down."""
-        n_sweeps = self._anneal(step)
-        return self._descend(self._certain(), max_iter, step, n_sweeps)
+        n_sweeps, stopped = self._anneal(step)
+        return self._descend(self._certain(), 1 if stopped else max_iter, step, n_sweeps)
 
-    def _anneal(self, step: Callable[[float | None], bool]) -> int:
-        """Follow the mean field from high to low temperature; returns the number of sweeps."""
+    def _anneal(self, step: Callable[[float | None], bool]) -> tuple[int, bool]:
+        """Follow the mean field from high to low temperature; the number of sweeps, and whether to stop."""
         field, links = self.field, self.priced
         Q = np.full((self.m, self.k), 1.0 / self.k)
         field.set(Q, links)
@@ -98,8 +98,8 @@ class Search:
             field.set(Q, links.scaled(self.weak ** (1.0 - number / max(last, 1))))
             n_sweeps += self._settle(temperature)
             if step(None):
-                break
-        return n_sweeps
+                return n_sweeps, True
+        return n_sweeps, False
 
     def _settle(self, temperature: float) -> int:
         order = turned(np.arange(self.m), self.rng)

@@ -94,7 +94,8 @@ class PenalizedGaussianMixture(MixtureClusterer):
         How labels were inferred, and why; with "gibbs" also how far the samples can be trusted.
     objective_, history_, objective_kind_
         Minus the log-likelihood: "conditional" on the statements, "joint" with them, a "bound" on it (mean
-        field) or an "estimate" of it (the pseudo-likelihood of samples).
+        field) or an "estimate" of it (the pseudo-likelihood of samples). Where it is not conditional, a
+        must-link that holds lowers it by its log-odds: compare models of the same statements only.
     lower_bound_, collapsed_, dropped_constraints_, n_iter_, converged_, violations_, constraints_
         As in `ConstrainedGaussianMixture`; pairs are dropped for `max_component_size` only.
 

@@ -13,8 +13,8 @@ from coterie.assign._points import Floats, Index
 from coterie.constraints import Constraints
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.kmeans import COPKMeans, PCKMeans
-from coterie.mixture._em import Data, Model, _added, _rows
-from coterie.mixture._emission import Emission
+from coterie.mixture._em import Data, Model, summed
+from coterie.mixture._emission import Emission, Statistics
 from coterie.mixture._network import Network
 from coterie.mixture._weights import log_shares
 
@@ -75,9 +75,11 @@ def start_model(
         obeying = obeys == "all" or not known
         model: Any = COPKMeans(k) if obeying else PCKMeans(k)
         shares = np.eye(k)[_kmeans_labels(model, X, known, data.network, emission.metric, rng)]
-    rows = _rows(X, emission)
-    blocks = [slice(start, start + rows) for start in range(0, X.shape[0], rows)]
-    statistics = _added([emission.statistics(X[block], shares[block]) for block in blocks])
+
+    def block(start: int, stop: int) -> Statistics:
+        return emission.statistics(X[start:stop], shares[start:stop])
+
+    statistics = summed(block, data.n, data.d, emission)
     emission.update(statistics)
     return Model(emission, log_shares(statistics[0]))
 

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from coterie.assign._points import Floats, Index
-from coterie.mixture._inference import Inference, _pieces
+from coterie.mixture._inference import Inference, pieces_of
 from coterie.mixture._network import Network
 
 # No weight falls below this: its logarithm would be lost for good.
@@ -30,6 +30,8 @@ LEAST_WEIGHT = 1e-10
 _PSEUDO_COUNT = 1e-7
 # Nodes of a grid of weights.
 MOST_NODES = 200_000
+# Units that are visited for all of them.
+MOST_VISITS = 50_000_000
 # Pieces up to this many units are looked up by their shape.
 _SMALL_PIECE = 16
 
@@ -111,7 +113,7 @@ class Prior:
 
 def _alike(network: Network, ends: Index, beta: Floats) -> Index:
     """How many pieces each unit's piece stands for: zero where another piece stands for it."""
-    piece, n_units, _ = _pieces(network.n_units, ends)
+    piece, n_units, _ = pieces_of(network.n_units, ends)
     by_unit = np.argsort(piece, kind="stable")
     starts = np.concatenate([[0], np.cumsum(n_units)])
     traits = np.column_stack([network.exponent, network.clamp])
@@ -155,10 +157,13 @@ def exact_log_weights(counts: Floats, prior: Prior, log_weights: Floats) -> Floa
         return value / total, slope / total
 
     start = log_weights - _log_sum(log_weights)
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"gtol": 1e-12, "ftol": 1e-16})
+    before = loss(start)[0]
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"gtol": 1e-8, "ftol": 1e-14})
     best = found.x - _log_sum(found.x)
-    floored = log_shares(np.exp(best))
-    return floored if loss(floored)[0] <= loss(start)[0] else start
+    if best.min() < np.log(LEAST_WEIGHT):
+        best = log_shares(np.exp(best))
+        return best if loss(best)[0] <= before else start
+    return best if found.fun <= before else start
 
 
 class WeightGrid:
@@ -166,6 +171,8 @@ class WeightGrid:
 
     def __init__(self, prior: Prior, step: float) -> None:
         k, parts = prior.network.k, round(1.0 / step)
+        if abs(parts * step - 1.0) > 1e-9:
+            raise ValueError(f"grid_step must divide 1, as 0.01 does; got {step!r}.")
         n_nodes = 1
         for i in range(k - 1):
             n_nodes = n_nodes * (parts + i + 1) // (i + 1)
@@ -173,6 +180,11 @@ class WeightGrid:
             raise ValueError(
                 f"a grid of weights with grid_step={step:g} has {n_nodes:,} nodes for {k} components, more "
                 f"than {MOST_NODES:,}; use weights_update='exact', which needs none, or a larger grid_step."
+            )
+        if n_nodes * prior.network.n_units > MOST_VISITS:
+            raise ValueError(
+                f"a grid of {n_nodes:,} weights for {prior.network.n_units:,} units that differ would take "
+                "very long; use weights_update='exact', which needs none, or a larger grid_step."
             )
         bars = np.array(list(combinations(range(parts + k - 1), k - 1)), dtype=np.int64).reshape(-1, k - 1)
         edge = np.full((len(bars), 1), -1)
