@@ -34,8 +34,10 @@ class Panel:
     up: str
 
 
-def small_multiples(path: Path, cells: list[list[Panel]], *, heading: str, across: str, note: str) -> None:
-    """Rows of panels, all on one scale."""
+def small_multiples(
+    path: Path, cells: list[list[Panel]], *, heading: str, across: str, note: str, dots: int = 130
+) -> None:
+    """Rows of panels, all on one scale; `dots` an inch."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -59,7 +61,7 @@ def small_multiples(path: Path, cells: list[list[Panel]], *, heading: str, acros
         figure.text(0.01, 0.012, note, fontsize=7, color="#555555")
         figure.tight_layout(rect=(0, 0.03, 1, 0.99))
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=130)
+        figure.savefig(path, dpi=dots)
         plt.close(figure)
 
 
@@ -68,6 +70,7 @@ def limits(panels: list[Panel]) -> tuple[float, float]:
     lines = [line for panel in panels for line in panel.lines]
     values = np.concatenate([numbers(line.values) for line in lines] or [np.zeros(1)])
     errors = np.concatenate([numbers(line.errors) for line in lines] or [np.zeros(1)])
+    errors = np.nan_to_num(errors)  # a line without a band
     low, high = float(np.nanmin(values - errors)), float(np.nanmax(values + errors))
     room = max(0.04 * (high - low), 0.01)
     return low - room, high + room

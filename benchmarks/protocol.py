@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 from sklearn.datasets import make_blobs
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics import adjusted_rand_score, confusion_matrix, normalized_mutual_info_score
 
 from benchmarks.measure import in_fresh_process
 from coterie import Constraints
@@ -83,6 +84,12 @@ def scores(
         if free.sum() >= fewest:
             found[f"held_out_{name}"] = float(measure(y[free], labels[free]))
     return found
+
+
+def accuracy(y: Any, labels: Any) -> float:
+    """Share of the items in the cluster that stands for their class, clusters matched one to one."""
+    table = confusion_matrix(y, labels)
+    return float(table[linear_sum_assignment(-table)].sum() / len(y))
 
 
 def learning_curve(

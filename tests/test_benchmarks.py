@@ -256,7 +256,7 @@ def test_both_mixtures_begin_with_the_same_numbers():
 
 
 def test_clusters_are_matched_with_classes_one_to_one():
-    assert ch04.accuracy([0, 0, 1, 1, 2, 2], [5, 5, 3, 3, 3, 4]) == pytest.approx(5 / 6)
+    assert protocol.accuracy([0, 0, 1, 1, 2, 2], [5, 5, 3, 3, 3, 4]) == pytest.approx(5 / 6)
 
 
 def test_waves_mix_two_of_three_triangles():

@@ -126,21 +126,23 @@ def state_of(model) -> oracle.State:
     return oracle.State(model.weights_, model.means_, model.covariances_)
 
 
-def hard_pairs(rng, n: int, k: int, n_must: int, n_cannot: int, *, hard: bool = True) -> Constraints:
-    """Pairs that a hidden labelling obeys."""
+def hard_pairs(
+    rng, n: int, k: int, n_must: int, n_cannot: int, *, hard: bool = True, free: int = 0
+) -> Constraints:
+    """Pairs that a hidden labelling obeys; the last items stay free."""
     y = rng.integers(k, size=n)
-    pairs = list(combinations(range(n), 2))
+    pairs = list(combinations(range(n - free), 2))
     rng.shuffle(pairs)
     must = [(i, j) for i, j in pairs if y[i] == y[j]][:n_must]
     cannot = [(i, j) for i, j in pairs if y[i] != y[j]][:n_cannot]
     return Constraints(must, cannot, n_items=n, hard=hard)
 
 
-def soft_pairs(rng, n: int, n_must: int, n_cannot: int) -> Constraints:
+def soft_pairs(rng, n: int, n_must: int, n_cannot: int, sure: float = 0.99) -> Constraints:
     """Any pairs, some with a stated confidence, all with a weight."""
     pairs = [tuple(map(int, p)) for p in rng.permutation(list(combinations(range(n), 2)))]
     total = n_must + n_cannot
-    confidence = np.where(rng.random(total) < 0.5, rng.uniform(0.55, 0.99, total), np.nan)
+    confidence = np.where(rng.random(total) < 0.5, rng.uniform(0.55, sure, total), np.nan)
     weight = rng.uniform(0.3, 1.5, total)
     return Constraints(pairs[:n_must], pairs[n_must:total], n_items=n, weight=weight, confidence=confidence)
 

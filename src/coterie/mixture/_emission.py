@@ -90,9 +90,9 @@ class Emission(ABC):
         """The temperature at which it ends."""
         return 1.0
 
-    def shaken(self, means: Floats, rng: np.random.RandomState) -> Floats:
-        """Means, each feature moved by a hundredth of its deviation or so."""
-        return means + 1e-2 * self.deviation * rng.standard_normal(means.shape)
+    def shaken(self, means: Floats, rng: np.random.RandomState, by: float = 1.0) -> Floats:
+        """Means, each feature moved by a hundredth of its deviation or so, or `by` times that."""
+        return means + 1e-2 * by * self.deviation * rng.standard_normal(means.shape)
 
     def log_base(self, X: Any) -> Floats | float:
         """The part of the log-density that is the same under all components, where `log_prob` lacks it."""
@@ -217,9 +217,9 @@ class Multinomial(Emission):
         self.means = self._smoothed(np.tile(words, (k, 1)))
         self.deviation = self.means[0]
 
-    def shaken(self, means: Floats, rng: np.random.RandomState) -> Floats:
-        """Shares of words, moved by a tenth or so."""
-        moved = means * np.exp(0.1 * rng.standard_normal(means.shape))
+    def shaken(self, means: Floats, rng: np.random.RandomState, by: float = 1.0) -> Floats:
+        """Shares of words, changed by a tenth or so; by at most e times or so."""
+        moved = means * np.exp(min(0.1 * by, 1.0) * rng.standard_normal(means.shape))
         return moved / moved.sum(axis=1, keepdims=True)
 
     def _smoothed(self, counts: Floats) -> Floats:

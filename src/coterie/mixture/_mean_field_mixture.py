@@ -266,7 +266,6 @@ class MeanFieldMixture(MixtureClusterer):
     def _begin_at(
         self, before: Model | None, data: Data, known: Constraints, emission: Emission, rng: RandomState
     ) -> Callable[[], Model]:
-
         def cold(model: Model) -> Model:
             model.temperature = model.emission.coldest()
             return model
@@ -277,7 +276,6 @@ class MeanFieldMixture(MixtureClusterer):
         weights = np.full(self.n_components, 1.0 / self.n_components)
         if self.weights_init is not None:
             weights = given_weights(self.weights_init, self.n_components)
-
         number = -1
 
         def by_turns() -> Model:
@@ -376,8 +374,8 @@ class MeanFieldMixture(MixtureClusterer):
         emission = model.emission
         again = self._together(emission)
         if again.any():
-            moved = emission.shaken(emission.means, self._rng) - emission.means
-            emission.means = np.where(again[:, None], emission.means + by * moved, emission.means)
+            shaken = emission.shaken(emission.means, self._rng, by)
+            emission.means = np.where(again[:, None], shaken, emission.means)
 
     def _find(self, data: Data, inference: Inference | None) -> Callable[[Model, int], Expectation]:
         core_prior = self.weights_update != "unconstrained"
@@ -401,7 +399,7 @@ class MeanFieldMixture(MixtureClusterer):
         broken = np.zeros((len(ETAS), len(folds)))
         for row, eta in enumerate(ETAS):
             for column, (kept, held) in enumerate(folds):
-                model = clone(self).set_params(eta=eta, n_init=2, warm_start=False, verbose=0)
+                model = clone(self).set_params(eta=eta, warm_start=False, verbose=0)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ViolatedConstraintsWarning)
                     warnings.simplefilter("ignore", ConvergenceWarning)
