@@ -113,12 +113,14 @@ def test_constrained_steps_with_groups(sampling, seed):
 
 
 def test_labels_clamp_their_component(seed):
-    _rng, X, state = small(seed, 4)
+    _, X, state = small(seed, 4, kind="tied")
     constraints = Constraints.from_labels(["b", None, "a", None, None, None, "c", None])
     known = oracle.hard_known(constraints, "point")
     assert known.clamp == {0: 1, 2: 0, 6: 2}
-    model = ConstrainedGaussianMixture(3, sampling="point", max_iter=2, **EXACT, **start_of(state))
-    follow(model, X, constraints, known, state, "full", "joint", 2)
+    model = ConstrainedGaussianMixture(
+        3, sampling="point", max_iter=2, covariance_type="tied", **EXACT, **start_of(state, "tied")
+    )
+    follow(model, X, constraints, known, state, "tied", "joint", 2)
     np.testing.assert_array_equal(model.responsibilities_[[2, 0, 6]], np.eye(3))
 
 
@@ -127,7 +129,7 @@ def test_labels_clamp_their_component(seed):
 def test_labels_together_with_pairs(k, update, seed):
     """A clamped item acts on its partners; labels are data, no part of the prior's normaliser."""
     for number in range(3):
-        rng, X, state = small(seed, 9, k, number, k=k)
+        rng, X, state = small(seed, 9, k, number, k=k, kind="tied")
         y = np.r_[np.arange(k), rng.integers(k, size=8 - k)]
         labels = Constraints.from_labels(np.where(np.arange(8) <= k, y, -1))
         pairs = [(int(i), int(j)) for i, j in rng.permutation([(i, j) for i in range(8) for j in range(i)])]
@@ -136,14 +138,26 @@ def test_labels_together_with_pairs(k, update, seed):
         hard = labels | Constraints(must[:1], cannot[:2], n_items=8, hard=True)
         for sampling in ("point", "chunklet"):  # a label makes no chunklet
             model = ConstrainedGaussianMixture(
-                k, sampling=sampling, weights_update=update, max_iter=1, **EXACT, **start_of(state)
+                k,
+                sampling=sampling,
+                weights_update=update,
+                max_iter=1,
+                covariance_type="tied",
+                **EXACT,
+                **start_of(state, "tied"),
             )
-            follow(model, X, hard, oracle.hard_known(hard, sampling), state, "full", update, 1)
+            follow(model, X, hard, oracle.hard_known(hard, sampling), state, "tied", update, 1)
         both = labels + soft_pairs(rng, 8, 4, 4)
         model = PenalizedGaussianMixture(
-            k, inference="exact", weights_update=update, max_iter=1, **EXACT, **start_of(state)
+            k,
+            inference="exact",
+            weights_update=update,
+            max_iter=1,
+            covariance_type="tied",
+            **EXACT,
+            **start_of(state, "tied"),
         )
-        follow(model, X, both, oracle.penalized_known(both), state, "full", update, 1)
+        follow(model, X, both, oracle.penalized_known(both), state, "tied", update, 1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
