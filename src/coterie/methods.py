@@ -30,6 +30,7 @@ _MIXTURE: Any = {
     "weighted": False,
     "sparse": False,
     "doubt": True,
+    "slow": True,
 }
 _ALL_KINDS = frozenset({"must-link", "cannot-link", "label", "distinct", "across"})
 
@@ -388,7 +389,6 @@ METHODS: tuple[Method, ...] = (
         when="many statements that hang together, or few that shall count (eta); counts, from Python",
         source="Lange, Law, Jain and Buhmann 2005; chapter 5",
         statements="priced",
-        slow=True,
         **_MIXTURE,
     ),
     Method(

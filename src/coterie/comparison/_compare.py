@@ -82,7 +82,7 @@ def compare(
         settings, also its number of clusters; `metric` and `parameters` are for the methods given by name. By
         default all methods that can deal with what is given (`coterie.methods.suitable_methods`). One that
         finds the number of clusters itself, such as COPCobweb, takes part only if it is named, and so do
-        slow ones, such as MeanFieldMixture.
+        slow ones, such as the mixtures.
     metric : {"sqeuclidean", "cosine"}
         The distance.
     parameters : mapping, optional
