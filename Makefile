@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # What `make test` may take, in seconds on 2 cores. The run fails above it.
 TEST_BUDGET := 780
-PYTEST_WHEEL = cd $(1) && bin/python -m pytest -q -m "contract and not slow" -p no:cacheprovider \
+PYTEST_WHEEL = cd $(1) && bin/python -m pytest -n 2 -q -m "contract and not slow" -p no:cacheprovider \
 	-c $(CURDIR)/tests/wheel.ini --rootdir $(CURDIR)/tests $(CURDIR)/tests/contract
 
 .PHONY: help run test test-slow test-wheel test-min lint format dist bench clean
