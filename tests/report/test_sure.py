@@ -9,7 +9,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from coterie import ConstrainedGaussianMixture, Constraints, PairwiseClustering, PenalizedGaussianMixture
+from coterie import (
+    ConstrainedGaussianMixture,
+    Constraints,
+    MeanFieldMixture,
+    PairwiseClustering,
+    PenalizedGaussianMixture,
+)
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.report import constraint_outcomes
 from coterie.report._facts import gather
@@ -231,3 +237,26 @@ def test_distances_alone_have_doubts_too(tmp_path, seed):
     assert "after each sweep from there" in page.text
     reasons = constraint_outcomes(model, far)["reason"]
     assert not any("would cost" in reason for reason in reasons)
+
+
+def test_dropped_must_links_are_said_too():
+    R = np.eye(2)[[0, 0, 1, 0, 0, 1]]
+    dropped = Constraints([(0, 2)], [(0, 1)], n_items=6)
+    (words,) = told(R, dropped_constraints_=dropped).told
+    assert words.startswith(
+        "1 must-link and 1 cannot-link could not be counted in the probabilities (0 and 2"
+    )
+    assert words.endswith("in the clusters 2 of them are broken.")
+
+
+def test_a_mixture_without_density_has_a_page(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)) + np.repeat([[0.0, 0.0], [9.0, 9.0]], 30, axis=0)
+    known = Constraints([(0, 1), (2, 50)], n_items=60, weight=0.01)
+    model = MeanFieldMixture(2, emission="squared-error", random_state=0)
+    with pytest.warns(ViolatedConstraintsWarning):
+        model.set_params(weight=1.0).fit(X, constraints=known)
+    page = model.report(X, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "The centre of a cluster is here the mean of its items." in page
+    # broken because the way is long: squared distances on both sides
+    assert "the statement weighs 0.01" in page

@@ -90,7 +90,7 @@ class Pairs:
         Its weight, times the log-odds of its confidence where one is stated: a confidence of 0.73 leaves the
         weight as it is, one of 0.5 would leave nothing.
         """
-        odds = _log_odds(self.confidence)
+        odds = log_odds(self.confidence)
         return frozen(self.weight * np.where(np.isnan(odds), 1.0, odds))
 
     def take(self, rows: Any) -> Pairs:
@@ -113,7 +113,8 @@ class Pairs:
         return Pairs, columns
 
 
-def _log_odds(confidence: FloatArray) -> FloatArray:
+def log_odds(confidence: FloatArray) -> FloatArray:
+    """What a statement of some confidence is worth, in nats; certainty is as good as one in a million."""
     sure = np.minimum(confidence, _MOST_CONFIDENT)
     return np.log(sure) - np.log1p(-sure)
 
@@ -194,7 +195,7 @@ def canonical(pairs: Pairs, merge: Literal["sum", "max"]) -> Pairs:
         # evidence adds up once, in strength: where a confidence took it in, the weight must not do so again
         stated = np.isfinite(confidence)
         total = np.add.reduceat(ordered.strength, starts)
-        weight = np.where(stated, total / _log_odds(np.where(stated, confidence, 0.75)), weight)
+        weight = np.where(stated, total / log_odds(np.where(stated, confidence, 0.75)), weight)
     source, sources = _merge_sources(ordered, starts)
     return Pairs(
         ordered.ij[starts],
@@ -299,6 +300,15 @@ class Group:
     def counts(self) -> IntArray:
         """Number of items of each code."""
         return np.bincount(self.codes, minlength=self.n_codes).astype(np.int64)
+
+    def ranks(self) -> IntArray:
+        """Position of each code's name among all names, sorted."""
+        try:
+            order = sorted(self.names)  # type: ignore[type-var]
+        except TypeError:  # names of several kinds
+            order = sorted(self.names, key=lambda name: (type(name).__name__, str(name)))
+        rank = {name: position for position, name in enumerate(order)}
+        return np.array([rank[name] for name in self.names], dtype=np.int64)
 
     def n_pairs(self) -> int:
         """Number of pairs that the statement stands for."""

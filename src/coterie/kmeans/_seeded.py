@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -28,28 +28,20 @@ class _Seeds:
                 "cannot be compared. Put all known labels into one vector."
             )
         self.items: Index = groups[0].items if groups else np.empty(0, dtype=np.int64)
-        self.names: list[Hashable] = _in_order(groups[0].names) if groups else []
-        if len(self.names) > n_clusters:
-            listed = ", ".join(map(str, self.names[:6])) + (", ..." if len(self.names) > 6 else "")
+        self.n_classes = groups[0].n_codes if groups else 0
+        self.codes: Index = groups[0].ranks()[groups[0].codes] if groups else self.items
+        if self.n_classes > n_clusters:
+            names = [str(groups[0].names[code]) for code in np.argsort(groups[0].ranks())[:6]]
+            listed = ", ".join(names) + (", ..." if self.n_classes > 6 else "")
             raise ValueError(
-                f"the labels name {len(self.names)} classes ({listed}), "
+                f"the labels name {self.n_classes} classes ({listed}), "
                 f"but n_clusters={n_clusters}; ask for at least as many clusters."
             )
-        rank = {name: position for position, name in enumerate(self.names)}
-        of_code = np.array([rank[name] for name in groups[0].names]) if groups else np.empty(0, dtype=int)
-        self.codes: Index = of_code[groups[0].codes] if groups else self.items
 
     def means(self, starts: Starts) -> Floats:
         """The centre of each class."""
-        found = [starts.centre_of(self.items[self.codes == code]) for code in range(len(self.names))]
+        found = [starts.centre_of(self.items[self.codes == code]) for code in range(self.n_classes)]
         return np.array(found).reshape(len(found), starts.distortion.points.d)
-
-
-def _in_order(names: tuple[Hashable, ...]) -> list[Hashable]:
-    try:
-        return sorted(names)  # type: ignore[type-var]
-    except TypeError:  # names of several kinds
-        return sorted(names, key=lambda name: (type(name).__name__, str(name)))
 
 
 class _FixedCore(CoreSolver):
@@ -144,7 +136,7 @@ class SeededKMeans(PrototypeClusterer):
         return _Seeds(known, self.n_clusters, type(self).__name__)
 
     def _one_start_is_enough(self, starts: Starts) -> bool:
-        return len(self._seeds(starts.known).names) == self.n_clusters
+        return self._seeds(starts.known).n_classes == self.n_clusters
 
     def _starts(self, starts: Starts) -> Iterator[Floats]:
         means = self._seeds(starts.known).means(starts)

@@ -23,6 +23,8 @@ Statistics = tuple[Floats, ...]
 _BLOCK_CELLS, _LEAST_ROWS, _MOST_ROWS = 1 << 17, 64, 1 << 14
 # Steps towards the widest direction of the data: a temperature to begin at need not be exact.
 _POWER_STEPS = 12
+# Added to every count of a word.
+_PSEUDO_COUNT = 1.0
 
 
 def block_rows(d: int) -> int:
@@ -108,7 +110,7 @@ class Emission(ABC):
 
     def sample(self, component: int, n: int, rng: np.random.RandomState) -> Floats:
         """Draw items of one component."""
-        raise NotImplementedError
+        raise AttributeError(f"{type(self).__name__} has no way to draw items: it defines no sample.")
 
     def taking(self, other: Emission) -> Self:
         """The same, having seen the same data, with the parameters of another."""
@@ -192,17 +194,11 @@ class SquaredError(Emission):
 class Multinomial(Emission):
     """Counts of words: a component is a distribution over the columns.
 
-    Parameters
-    ----------
-    smoothing : float, default 1.0
-        Added to every count, so that a word that a component has not seen is not impossible there.
+    One is added to every count, so that a word that a component has not seen is not impossible there.
     """
 
     sparse = True
     metric = "cosine"
-
-    def __init__(self, smoothing: float = 1.0) -> None:
-        self.smoothing = smoothing
 
     def begin(self, X: Any, k: int) -> None:
         """Check that these are counts, and remember how long rows are."""
@@ -223,21 +219,12 @@ class Multinomial(Emission):
         return moved / moved.sum(axis=1, keepdims=True)
 
     def _smoothed(self, counts: Floats) -> Floats:
-        counts = counts + self.smoothing
+        counts = counts + _PSEUDO_COUNT
         return counts / counts.sum(axis=1, keepdims=True)
 
     def log_prob(self, X: Any) -> Floats:
         """Log-probability of the counts, but for the number of orders that words can have."""
-        with np.errstate(divide="ignore"):
-            words = np.log(self.means)
-        if self.smoothing > 0:
-            return np.asarray(X @ words.T, dtype=np.float64)
-        # 0 times minus infinity is nothing said: only words that occur count
-        never = ~(self.means > 0)
-        ruled_out = (X @ never.T.astype(np.float64)) > 0
-        found = np.asarray(X @ np.where(never, 0.0, words).T, dtype=np.float64)
-        found[ruled_out] = -np.inf
-        return found
+        return np.asarray(X @ np.log(self.means).T, dtype=np.float64)
 
     def log_base(self, X: Any) -> Floats:
         """Log of the number of orders that the words of a row can have."""
@@ -262,8 +249,8 @@ class Multinomial(Emission):
         self.means = means
 
     def log_prior(self) -> float:
-        """Of the smoothing, as pseudo-counts."""
-        return float(self.smoothing * np.log(self.means).sum()) if self.smoothing else 0.0
+        """Of the counts that were added."""
+        return _PSEUDO_COUNT * float(np.log(self.means).sum())
 
     def set_means(self, means: Floats) -> None:
         """Start at these profiles, smoothed."""

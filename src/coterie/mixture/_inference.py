@@ -139,6 +139,7 @@ class Inference:
         if wide and rest == "error":
             raise ValueError(_too_wide(len(wide), network.k, most_cells, int(n_units[wide].max())))
         if wide and rest == "spanning-tree":
+            assert potential is not None
             kept = _spanning(network, ends, of_edge, is_wide, potential)
             self.dropped = loose[~kept]
             in_forest |= is_wide
@@ -298,7 +299,7 @@ def pieces_of(n_units: int, ends: Index) -> tuple[Index, Index, Index]:
     return piece.astype(np.int64), np.bincount(piece, minlength=n_pieces), n_edges
 
 
-def _spanning(network: Network, ends: Index, of_edge: Index, is_wide: Any, potential: Floats | None) -> Any:
+def _spanning(network: Network, ends: Index, of_edge: Index, is_wide: Any, potential: Floats) -> Any:
     """Which couplings stay: all outside wide pieces, and there the tree of those that matter most.
 
     A coupling matters as much as the model without it would break it: -log(1 - chance to agree).
@@ -306,16 +307,14 @@ def _spanning(network: Network, ends: Index, of_edge: Index, is_wide: Any, poten
     kept = np.ones(len(ends), dtype=bool)
     rows = np.flatnonzero(is_wide[of_edge])
     u, v = ends[rows].T
-    if potential is None:
-        potential = np.zeros((network.n_units, network.k))
     chance = normalise(potential)[0]
     agree = np.minimum((chance[u] * chance[v]).sum(axis=1), 1.0 - 1e-12)
     matters = -np.log1p(-agree)
     cost = 1.0 + matters.max() - matters  # the tree of least cost keeps what matters most
-    shape = network.n_units, network.n_units
-    tree = minimum_spanning_tree(sparse.coo_matrix((cost, (u, v)), shape).tocsr()).tocoo()
-    in_tree = set(zip(tree.row.tolist(), tree.col.tolist(), strict=True))
-    kept[rows] = [(a, b) in in_tree or (b, a) in in_tree for a, b in ends[rows].tolist()]
+    n = network.n_units
+    tree = minimum_spanning_tree(sparse.coo_matrix((cost, (u, v)), (n, n)).tocsr()).tocoo()
+    low, high = np.minimum(tree.row, tree.col), np.maximum(tree.row, tree.col)
+    kept[rows] = np.isin(ends[rows] @ [n, 1], low.astype(np.int64) * n + high)
     return kept
 
 

@@ -14,11 +14,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from coterie._compiled import kernel
 from coterie.assign._points import Floats, Index
 from coterie.constraints._closure import sparse_graph
+from coterie.mixture._eigenvalue import top_eigenvalue
 from coterie.mixture._parts import Answer, normalise
 
 Start = Literal["independent", "warm", "continuation", "best"]
@@ -177,20 +177,9 @@ class MeanField:
         if not strongest:
             return
         if self._lowest is None:
-            self._lowest = 0.5 * self.k / _spectral_radius(self.indptr, self.indices)
+            n = len(self.indptr) - 1
+            graph = sparse.csr_matrix((np.ones(len(self.indices)), self.indices, self.indptr), (n, n))
+            self._lowest = 0.5 * self.k / top_eigenvalue(lambda v: graph @ v, n)
         begin = min(1.0, self._lowest / strongest)
         for rung in np.geomspace(begin, 1.0, _RUNGS)[:-1] if begin < 1.0 else ():
             self._sweeps(potential, float(rung), chance, _RUNG_SWEEPS)
-
-
-def _spectral_radius(indptr: Index, indices: Index) -> float:
-    """Of the graph whose couplings are all one."""
-    n = len(indptr) - 1
-    graph = sparse.csr_matrix((np.ones(len(indices)), indices, indptr), (n, n))
-    if n <= 64:
-        return float(np.abs(np.linalg.eigvalsh(graph.toarray())).max())
-    try:
-        start = np.ones(n) / np.sqrt(n)
-        return float(eigsh(graph, k=1, which="LA", v0=start, tol=1e-2, return_eigenvectors=False)[0])
-    except ArpackNoConvergence:
-        return float(np.diff(indptr).max())

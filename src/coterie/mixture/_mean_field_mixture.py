@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from coterie.assign._points import Floats, Index
 from coterie.base import Rule, Step, constrained_fit, instance, one_of, real
 from coterie.constraints import Constraints, Pairs
+from coterie.constraints._statements import log_odds
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.mixture._base import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
 from coterie.mixture._em import Data, Expectation, Model, Outcome, WeightStep, expect, run_em
@@ -22,7 +23,6 @@ from coterie.mixture._inference import Inference
 from coterie.mixture._mean_field import MeanField
 from coterie.mixture._network import Network, read_network
 from coterie.mixture._parts import Part
-from coterie.mixture._penalized import log_odds
 from coterie.mixture._starts import given_weights
 from coterie.mixture._weights import FixedWeights, JointWeights, UniformWeights
 
@@ -236,8 +236,7 @@ class MeanFieldMixture(MixtureClusterer):
 
         def worth(pairs: Pairs, sign: Literal[1, -1]) -> Floats:
             price = must if sign > 0 else cannot
-            odds = log_odds(np.where(np.isnan(pairs.confidence), 0.75, pairs.confidence))
-            return pairs.weight * np.where(np.isnan(pairs.confidence), price, odds)
+            return pairs.weight * np.where(np.isnan(pairs.confidence), price, log_odds(pairs.confidence))
 
         network = read_network(
             known, self.n_components, obey="hard", coupling=worth, group_coupling=(must, cannot)
@@ -351,6 +350,7 @@ class MeanFieldMixture(MixtureClusterer):
             if apart.objective >= outcome.objective:
                 break
             model, outcome = other, apart
+            passed[-1] = model.temperature, outcome.objective
         if outcome.stopped and model.temperature > path[-1]:
             # asked to stop on the way: what there is, seen at the last temperature
             model.temperature = path[-1]

@@ -10,9 +10,9 @@ couplings between units, up to a limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,12 +165,11 @@ def read_network(
         component, unit = items, np.arange(len(items))
     unit = unit.astype(np.int64)
     n_units = len(component)
-    labels = [p for p, group in enumerate(binding.groups) if group.kind == "label" and group.active]
-    named = max(labels, key=lambda p: len(binding.groups[p].items), default=None)
+    named = naming_group(binding)
     clamp = np.full(n_units, -1, dtype=np.int64)
     if named is not None:
         group = binding.groups[named]
-        clamp[unit[np.searchsorted(items, group.items)]] = ranks(group.names)[group.codes]
+        clamp[unit[np.searchsorted(items, group.items)]] = group.ranks()[group.codes]
     forbidden = _forbidden(binding, component, named)
     if only_matching:
         forbidden = forbidden[_matching(n_units, forbidden)]
@@ -219,14 +218,18 @@ def read_network(
     )
 
 
-def ranks(names: tuple[Hashable, ...]) -> Index:
-    """Position of each name in sorted order."""
-    try:
-        order = sorted(names)  # type: ignore[type-var]
-    except TypeError:  # names of several kinds
-        order = sorted(names, key=lambda name: (type(name).__name__, str(name)))
-    rank = {name: position for position, name in enumerate(order)}
-    return np.array([rank[name] for name in names], dtype=np.int64)
+def naming_group(known: Constraints) -> int | None:
+    """Position of the label statement whose classes name the clusters: the longest; None if there is none."""
+    labels = [p for p, group in enumerate(known.groups) if group.kind == "label" and group.active]
+    return max(labels, key=lambda p: len(known.groups[p].items), default=None)
+
+
+def new_numbers(found: Any, labelled: Index, label: Index, k: int) -> Index:
+    """A number for each cluster, so that labelled items have their label; the others take what is left."""
+    number = np.full(k, -1, dtype=np.int64)
+    number[found[labelled]] = label
+    number[number < 0] = np.setdiff1d(np.arange(k), number)
+    return number
 
 
 def _forbidden(binding: Constraints, component: Index, named: int | None) -> Index:

@@ -10,9 +10,8 @@ from coterie.assign._stated_pairs import stated_pairs
 from coterie.constraints import Constraints
 from coterie.constraints._statements import NO_PAIRS
 from coterie.mixture._inference import Inference
-from coterie.mixture._network import Network
+from coterie.mixture._network import Network, new_numbers
 from coterie.mixture._parts import Answer
-from coterie.mixture._starts import renamed
 
 # A label of no probability costs as much as this many nats.
 _IMPOSSIBLE = 700.0
@@ -30,7 +29,7 @@ def legal_labels(shares: Floats, network: Network, answer: Answer | None, promis
         with np.errstate(divide="ignore"):
             costs = -np.maximum(np.log(shares), -_IMPOSSIBLE)
         held = hard_pairs(costs, promised, random_state=0).labels
-        labels = renamed(held, *network.labelled(), network.k).astype(np.int32)
+        labels = new_numbers(held, *network.labelled(), network.k)[held].astype(np.int32)
     return labels
 
 

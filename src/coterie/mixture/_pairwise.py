@@ -11,7 +11,6 @@ from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS, euclidean_dist
 from sklearn.utils import check_random_state
 
 from coterie.assign._distortion import SquaredEuclidean
-from coterie.assign._points import Index, Labels
 from coterie.assign._threads import one_blas_thread
 from coterie.base import (
     ConstrainedClusterMixin,
@@ -27,7 +26,7 @@ from coterie.constraints import Constraints
 from coterie.kmeans._base import AUTO_STARTS, SHARED_RULES, clearly_less, warn_of_empty_clusters
 from coterie.kmeans._distances import compare, metric_words
 from coterie.kmeans._kernels import MAX_TABLE, symmetric
-from coterie.mixture._network import ranks
+from coterie.mixture._network import naming_group, new_numbers
 from coterie.mixture._pairwise_search import Found, Search
 
 
@@ -183,8 +182,15 @@ class PairwiseClustering(ConstrainedClusterMixin, BaseEstimator):
                     if starts.stopped:
                         break
             assert best is not None
-            number = _numbers(best.labels[search.unit], known, self.n_clusters)
-            self.labels_ = number[best.labels[search.unit]].astype(np.int32)
+            found_labels = best.labels[search.unit]
+            hard = known.only_hard()
+            named = naming_group(hard)
+            labelled = label = np.empty(0, dtype=np.int64)
+            if named is not None:
+                group = hard.groups[named]
+                labelled, label = group.items, group.ranks()[group.codes]
+            number = new_numbers(found_labels, labelled, label, self.n_clusters)
+            self.labels_ = number[found_labels].astype(np.int32)
             self.responsibilities_ = np.empty((X.shape[0], self.n_clusters))
             self.responsibilities_[:, number] = search.probabilities(best.labels)[search.unit]
         self.objective_ = best.objective
@@ -258,14 +264,3 @@ def _check_given(D: Any) -> None:
             "holds similarities, turn their sign.",
             UserWarning,
         )
-
-
-def _numbers(labels: Labels, known: Constraints, k: int) -> Index:
-    """New numbers of the clusters: the h-th class of a statement of labels is in cluster h."""
-    number = np.full(k, -1, dtype=np.int64)
-    hard = (group for group in known.groups if group.kind == "label" and group.weight is None)
-    group = next(hard, None)
-    if group is not None:
-        number[labels[group.items]] = ranks(group.names)[group.codes]
-    number[number < 0] = np.setdiff1d(np.arange(k), number)
-    return number

@@ -12,18 +12,17 @@ Source: the book, section 5.3.6 (Lange, Law, Jain and Buhmann).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import exp
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from coterie._compiled import kernel
 from coterie.assign._core import Core
 from coterie.assign._points import Floats, Index
+from coterie.mixture._eigenvalue import top_eigenvalue
 
 # Improvements below this share of what is compared are rounding.
 RELATIVE = 1e-11
@@ -34,10 +33,6 @@ _NEVER = 1e-12
 # Steps between two returns to Python, and numbers that are multiplied at a time.
 _SLICE = 100_000_000
 _BLOCK = 1 << 22
-# Units whose largest eigenvalue is found from all of them.
-_DENSE_EIGEN = 200
-# Power iterations where that fails.
-_STEPS = 50
 
 
 @kernel
@@ -328,22 +323,3 @@ def first_split(D: Any, own: Floats, mass: Floats) -> float:
         return -0.5 * (product(v) - middle)
 
     return 2.0 / n * top_eigenvalue(times, m)
-
-
-def top_eigenvalue(times: Callable[[Any], Any], n: int) -> float:
-    """Of a symmetric matrix that is known by its products."""
-    if n <= _DENSE_EIGEN:
-        full = np.column_stack([times(column) for column in np.eye(n)])
-        return float(np.linalg.eigvalsh(full)[-1])
-    start = np.random.RandomState(0).uniform(-1.0, 1.0, n)
-    if not np.any(times(start)):
-        return 0.0
-    operator = LinearOperator((n, n), matvec=times, dtype=np.float64)
-    try:
-        return float(eigsh(operator, k=1, which="LA", v0=start, tol=1e-2, return_eigenvectors=False)[0])
-    except ArpackError:
-        vector = start
-        for _ in range(_STEPS):
-            vector = times(vector)
-            vector /= np.linalg.norm(vector)
-        return abs(float(vector @ times(vector)))

@@ -11,6 +11,7 @@ import numpy as np
 from coterie.assign._points import Floats, Index
 from coterie.base import Rule, Step, constrained_fit, one_of, real, whole
 from coterie.constraints import Constraints, Pairs
+from coterie.constraints._statements import log_odds
 from coterie.mixture._base import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
 from coterie.mixture._em import LAST, Data, Expectation, Model, Outcome, WeightStep, expect
 from coterie.mixture._emission import Emission
@@ -31,14 +32,6 @@ from coterie.mixture._weights import (
 
 # Sampling is short at first, when the model is far from right, and grows by this factor.
 _FIRST_SWEEPS, _GROWTH = 10, 1.3
-# Certainty counts as this confidence: what must hold is marked hard.
-_MOST_CONFIDENT = 1 - 1e-6
-
-
-def log_odds(confidence: Any) -> Any:
-    """What a statement of some confidence is worth, in nats."""
-    sure = np.minimum(confidence, _MOST_CONFIDENT)
-    return np.log(sure) - np.log1p(-sure)
 
 
 class PenalizedGaussianMixture(MixtureClusterer):
@@ -214,7 +207,7 @@ class PenalizedGaussianMixture(MixtureClusterer):
             stated = np.where(np.isnan(pairs.confidence), self.confidence, pairs.confidence)
             return pairs.weight * log_odds(stated)
 
-        odds = float(log_odds(self.confidence))
+        odds = float(log_odds(np.asarray(self.confidence)))
         network = read_network(
             known, self.n_components, obey="hard", coupling=worth, group_coupling=(odds, odds)
         )

@@ -15,7 +15,7 @@ from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.kmeans import COPKMeans, PCKMeans
 from coterie.mixture._em import Data, Model, summed
 from coterie.mixture._emission import Emission, Statistics
-from coterie.mixture._network import Network
+from coterie.mixture._network import Network, new_numbers
 from coterie.mixture._weights import log_shares
 
 STARTS = ("mixed", "kmeans", "k-means++", "random", "random_from_data")
@@ -93,16 +93,7 @@ def _kmeans_labels(
         warnings.simplefilter("ignore", ViolatedConstraintsWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = model.fit(X, constraints=known).labels_
-    labelled, label = network.labelled()
-    return renamed(found, labelled, label, network.k)
-
-
-def renamed(found: Any, labelled: Index, label: Index, k: int) -> Index:
-    """Clusters with new numbers, so that labelled items have theirs; the others take what is left."""
-    name = np.full(k, -1, dtype=np.int64)
-    name[found[labelled]] = label
-    name[name < 0] = np.setdiff1d(np.arange(k), name)
-    return name[found]
+    return new_numbers(found, *network.labelled(), network.k)[found]
 
 
 def _numbers(values: Any, name: str) -> Floats:

@@ -246,7 +246,7 @@ def _centre(model: Any) -> str:
     """What the page calls a centre, where the method itself has none; else nothing."""
     if hasattr(model, "transform"):
         return ""
-    if hasattr(model, "predict_proba"):
+    if hasattr(model, "score_samples"):
         return "Near to a centre means here: where the cluster is dense, in its own shape."
     metric = getattr(model, "metric", None)
     if isinstance(metric, str) and metric == "precomputed":

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from coterie.base import check_sample_weight
 from coterie.constraints import Constraints, Group, Pairs, Violations, as_constraints
+from coterie.constraints._statements import log_odds
 from coterie.report._html import cut
 from coterie.report._rows import Floats, Ints, Rows, distance_function
 from coterie.report._words import number
@@ -26,8 +27,6 @@ UNASKED = "holds without being said"
 BECAUSE = "holds because it was said"
 NO_EFFECT = "weight 0: it has no effect"
 NO_COST = "what it would cost to meet it cannot be said without the sample_weight of the fit"
-# Certainty counts as this confidence in a mixture: its log-odds would be infinite.
-_MOST_CONFIDENT = 1 - 1e-6
 # Distances that are held at a time.
 _BLOCK_CELLS = 2_000_000
 
@@ -86,11 +85,12 @@ def price_of(model: Any) -> Price:
 
 
 def _of_mixture(model: Any) -> Price:
-    """Costs in the log-likelihood."""
+    """Costs in the log-likelihood, or in squared distances where there is none."""
     sure, weight = getattr(model, "confidence", None), getattr(model, "weight", None)
     if sure is not None:
-        weight = float(np.log(sure) - np.log1p(-min(sure, _MOST_CONFIDENT)))
-    return Price(1.0, 1.0, float(weight) if isinstance(weight, (int, float)) else None, stated=1.0)
+        weight = float(log_odds(np.asarray(sure)))
+    power = 1.0 if hasattr(model, "score_samples") else 2.0
+    return Price(power, 1.0, float(weight) if isinstance(weight, (int, float)) else None, stated=1.0)
 
 
 @dataclass(frozen=True)

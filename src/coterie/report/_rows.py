@@ -124,7 +124,7 @@ def distance_function(model: Any, rows: Rows, labels: Ints, n_clusters: int) -> 
             return np.where(empty, np.inf, found) if empty.any() else found
 
         return own
-    if hasattr(model, "predict_proba"):
+    if hasattr(model, "score_samples"):
 
         def unlikely(items: Any) -> Floats:
             part = rows.take(items)

@@ -158,16 +158,18 @@ def _inference(model: Any) -> list[str]:
 
 def _dropped(model: Any, labels: Ints, names: Any) -> list[str]:
     dropped = getattr(model, "dropped_constraints_", None)
-    pairs = [] if dropped is None else dropped.cannot_link.tolist()
-    if not pairs:
+    if not dropped:
         return []
+    n_must, n_cannot = len(dropped.must_link), len(dropped.cannot_link)
+    pairs = [*dropped.must_link.tolist(), *dropped.cannot_link.tolist()]
     named = ", ".join(f"{cut(names(i))} and {cut(names(j))}" for i, j in pairs[:_MOST_NAMED])
     more = f", and {len(pairs) - _MOST_NAMED:,} more" if len(pairs) > _MOST_NAMED else ""
-    broken = dropped.violations(labels).n_broken  # type: ignore[union-attr]
+    broken = dropped.violations(labels).n_broken
     held = f"{broken:,} of them {'is' if broken == 1 else 'are'} broken" if broken else "they all hold"
     if len(pairs) == 1:
         held = "it is broken" if broken else "it holds"
-    counted = f"{count_of(len(pairs), 'cannot-link')} could not be counted in the probabilities"
+    kinds = [count_of(n, kind) for n, kind in ((n_must, "must-link"), (n_cannot, "cannot-link")) if n]
+    counted = f"{' and '.join(kinds)} could not be counted in the probabilities"
     return [f"{counted} ({named}{more}); in the clusters {held}."]
 
 
