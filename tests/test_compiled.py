@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coterie._compiled import Kernel, all_kernels, kernel
+from coterie._compiled.kernels import Kernel, all_kernels, kernel
 
 ROOT = Path(__file__).resolve().parents[1]
 

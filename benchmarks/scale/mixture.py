@@ -161,7 +161,7 @@ def fit_image(X: Any, known: Any, steps: int) -> Any:
 
 def sweeps(given: Any) -> dict[str, Any]:
     """Seconds of an iteration with and without links, and of one sweep of mean field."""
-    from coterie.mixture._mean_field import MeanField
+    from coterie.mixture._inference.mean_field import MeanField
 
     X, drawn = given
     long = SHORT + 4

@@ -23,10 +23,10 @@ from coterie import (
     SizeConstrainedKMeans,
 )
 from coterie.assign import free, hard_pairs, size_constrained_assignment, soft_pairs
-from coterie.assign._core import soft_penalty
-from coterie.assign._manhattan import Manhattan
+from coterie.assign._core.core import soft_penalty
+from coterie.distortion._manhattan import Manhattan
 from coterie.exceptions import DeadEndWarning, ViolatedConstraintsWarning
-from coterie.kmeans import _closure_prices
+from coterie.kmeans._prices import closure as _closure_prices
 
 pytestmark = pytest.mark.kernels
 

@@ -9,8 +9,8 @@ import pytest
 
 from coterie import Constraints
 from coterie.assign import soft_pairs
-from coterie.assign._core import soft_penalty
-from coterie.assign._metric_labelling import metric_labelling
+from coterie.assign._core.core import soft_penalty
+from coterie.assign._exact.metric_labelling import metric_labelling
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError, UnsupportedConstraintError
 
 

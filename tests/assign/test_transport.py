@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from coterie.assign import _transport
-from coterie.assign._transport import NO_KINDS, InfeasibleFlowError, Limits, Transport
+from coterie.assign._sizes import transport as _transport
+from coterie.assign._sizes.transport import NO_KINDS, InfeasibleFlowError, Limits, Transport
 
 
 @pytest.fixture

@@ -8,16 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from coterie import Constraints, InfeasibleConstraintsError
-from coterie.base import (
-    Rule,
-    anything,
-    check_parameters,
-    constrained_fit,
-    instance,
-    one_of,
-    real,
-    whole,
-)
+from coterie.base import Rule, anything, check_parameters, constrained_fit, instance, one_of, real, whole
 from coterie.exceptions import UnsupportedConstraintError, ViolatedConstraintsWarning
 from tests.contract.toy import BreaksHardPairs, ToyHard, ToySoft
 

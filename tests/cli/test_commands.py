@@ -243,7 +243,7 @@ def test_a_fault_of_ours_is_one_line(coterie, people, monkeypatch):
     def fail(*_, **__):
         raise ZeroDivisionError("of ours\nin two lines")
 
-    monkeypatch.setattr("coterie.cli._cluster.fit", fail)
+    monkeypatch.setattr("coterie.cli.commands.cluster.fit", fail)
     answer = coterie("cluster", "people.csv", "-k", 3, "--id", "name", "-o", "out")
     assert answer.code == 1
     assert answer.err.count("\n") == 1
@@ -306,5 +306,5 @@ def test_the_short_way_of_check_says_what_the_long_way_says(coterie, tmp_path, m
     pl.DataFrame(pairs).write_csv(tmp_path / "p.csv")
     words = ["check", "t.csv", "--id", "id", "--pairs", "p.csv", "-k", 2]
     short = coterie(*words)
-    monkeypatch.setattr("coterie.cli._check._peeked", lambda request: None)
+    monkeypatch.setattr("coterie.cli.commands.check._peeked", lambda request: None)
     assert short == coterie(*words)

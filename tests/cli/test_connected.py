@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from coterie.cli._compare import _next_command
-from coterie.cli._request import Request
-from coterie.cli._typed import remember
-from coterie.graphs import read_graph
+from coterie.adjacency import read_graph
+from coterie.cli._job.request import Request
+from coterie.cli._speak.command_line import remember
+from coterie.cli.commands.compare import _next_command
 from coterie.hierarchy import ConstrainedLinkage
 from tests.cli.conftest import write_csv
 from tests.cli.test_hostile import OURS

@@ -21,7 +21,7 @@ import polars as pl
 import pytest
 
 from coterie.cli import main
-from coterie.cli._peek import peek
+from coterie.cli._job.quick_ids import peek
 from tests.cli.hostile_cases import MAKERS, Case, case, sheet
 
 COTERIE = [sys.executable, "-m", "coterie.cli"]
@@ -316,7 +316,7 @@ def test_check_says_the_same_by_the_short_way(tmp_path, monkeypatch, capsys):
         monkeypatch.chdir(folder)
         answers = []
         for look in (peek, lambda *_: None):
-            monkeypatch.setattr("coterie.cli._check.peek", look)
+            monkeypatch.setattr("coterie.cli.commands.check.peek", look)
             code = main(["check", "t.csv", "-k", "2", "--id", "id", "--pairs", "pairs.csv"])
             answers.append((code, *capsys.readouterr()))
         assert answers[0] == answers[1], drawn.name

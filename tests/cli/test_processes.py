@@ -158,7 +158,7 @@ def test_closed_streams(people, tmp_path):
 
 def test_a_kill_between_two_renames_loses_nothing(tmp_path, monkeypatch):
     """The one moment in which neither the old nor the new folder is in place."""
-    from coterie.cli import _folder
+    from coterie.cli._job import output_folder as _folder
 
     def run_to(content, before=None):
         with _folder.whole_folder(tmp_path / "out", force=True) as folder:

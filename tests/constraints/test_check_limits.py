@@ -8,9 +8,11 @@ import random
 import numpy as np
 import pytest
 
-import coterie._compiled as compiled
+import coterie._compiled.kernels as compiled
 from coterie import Constraints
-from coterie.constraints import _colouring, _exact, _feasible
+from coterie.constraints._feasible import colouring as _colouring
+from coterie.constraints._feasible import exact as _exact
+from coterie.constraints._feasible import feasible as _feasible
 from tests.constraints.strategies import (
     assert_check_is_right,
     assert_proves_infeasible,

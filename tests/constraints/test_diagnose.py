@@ -89,7 +89,7 @@ def test_a_random_part_is_close_to_the_whole_and_reproducible():
 
 
 def test_blocks_do_not_change_the_answer(monkeypatch):
-    from coterie.constraints import _diagnose
+    from coterie.constraints._model import diagnose as _diagnose
 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), rng.integers(0, 3, size=60)

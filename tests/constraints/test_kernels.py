@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import coterie.constraints  # noqa: F401  (brings the kernels in)
-from coterie._compiled import all_kernels
+from coterie._compiled.kernels import all_kernels
 
 pytestmark = pytest.mark.kernels
 

@@ -12,7 +12,8 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
-from coterie.datasets import _folder, list_tables, load_table
+from coterie.datasets import _data_folder as _folder
+from coterie.datasets import list_tables, load_table
 
 needs_data = pytest.mark.skipif(
     not os.environ.get("COTERIE_DATA"), reason="needs the data folder: set COTERIE_DATA to its path"

@@ -13,9 +13,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from coterie import Constraints
 from coterie.exceptions import InfeasibleConstraintsError
-from coterie.hierarchy import _cobweb_state
-from coterie.hierarchy._category_utility import category_utility
-from coterie.hierarchy._cobweb import AUTO_ACUITY, COPCobweb
+from coterie.hierarchy._cobweb import state as _cobweb_state
+from coterie.hierarchy._cobweb.category_utility import category_utility
+from coterie.hierarchy._cop_cobweb import AUTO_ACUITY, COPCobweb
 from tests.assign.problems import feasible_constraints, random_constraints
 from tests.constraints.strategies import GROUP_MAKERS
 from tests.oracles import cobweb as oracle
@@ -267,8 +267,8 @@ def test_larger_data_equal_in_parts(seed, monkeypatch):
     known = Constraints.sample(truth, n_pairs=300, random_state=0)
     whole = COPCobweb(categorical_features=[3, 4]).fit(X, constraints=known)
     assert not whole.violations_
-    monkeypatch.setattr("coterie.hierarchy._cobweb._STEPS", 1)
-    monkeypatch.setattr("coterie.hierarchy._cobweb._FIRST_NODES", 4)
+    monkeypatch.setattr("coterie.hierarchy._cop_cobweb._STEPS", 1)
+    monkeypatch.setattr("coterie.hierarchy._cop_cobweb._FIRST_NODES", 4)
     bits = COPCobweb(categorical_features=[3, 4]).fit(X, constraints=known)
     assert whole.labels_.tolist() == bits.labels_.tolist()
     assert whole.parents_.tolist() == bits.parents_.tolist()

@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
 from coterie import Constraints, CVQEKMeans
-from coterie.assign._stated_pairs import stated_pairs
+from coterie.constraints._model.pair_by_pair import stated_pairs
 from coterie.exceptions import (
     InfeasibleConstraintsError,
     UnsupportedConstraintError,

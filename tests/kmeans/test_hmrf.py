@@ -15,7 +15,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from coterie import Constraints
 from coterie.exceptions import InfeasibleConstraintsError, ViolatedConstraintsWarning
-from coterie.kmeans import HMRFKMeans, _closure_prices
+from coterie.kmeans import HMRFKMeans
+from coterie.kmeans._prices import closure as _closure_prices
 from tests.assign.problems import feasible_constraints, random_constraints
 from tests.oracles import hmrf as oracle
 from tests.oracles import kmeans as plain

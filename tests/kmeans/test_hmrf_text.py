@@ -15,7 +15,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import adjusted_rand_score
 
 from coterie import Constraints
-from coterie.kmeans import HMRFKMeans, _closure_prices
+from coterie.kmeans import HMRFKMeans
+from coterie.kmeans._prices import closure as _closure_prices
 from tests.oracles import hmrf as oracle
 
 pytestmark = [

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from coterie import Constraints, KernelPCKMeans
-from coterie.kmeans import _kernels
+from coterie.kmeans._kernel import kernels as _kernels
 from coterie.testing import check_constrained_clusterer
 from tests.kmeans.kernel_problems import GRAPHS, KERNELS, few, outvoted
 

@@ -12,8 +12,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from coterie import Constraints, KernelPCKMeans
 from coterie.exceptions import InfeasibleConstraintsError
-from coterie.kmeans._kernel_search import shift_of
-from coterie.kmeans._kernel_units import Units
+from coterie.kmeans._kernel.search import shift_of
+from coterie.kmeans._kernel.similarities import Units
 from tests.assign.problems import feasible_constraints, random_constraints
 from tests.kmeans.kernel_problems import (
     GRAPHS,

@@ -7,18 +7,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from coterie import (
-    Constraints,
-    COPKMeans,
-    CVQEKMeans,
-    HMRFKMeans,
-    KernelPCKMeans,
-    MPCKMeans,
-    PCKMeans,
-)
-from coterie.assign._stated_pairs import stated_pairs
-from coterie.kmeans import _closure_prices
-from coterie.kmeans._closure_prices import written_closure
+from coterie import Constraints, COPKMeans, CVQEKMeans, HMRFKMeans, KernelPCKMeans, MPCKMeans, PCKMeans
+from coterie.constraints._model.pair_by_pair import stated_pairs
+from coterie.kmeans._prices import closure as _closure_prices
+from coterie.kmeans._prices.closure import written_closure
 
 VARIANTS = [{"learn": learn, "per_cluster": own} for learn in ("diagonal", "full") for own in (False, True)]
 every_variant = pytest.mark.parametrize("variant", VARIANTS, ids=lambda one: "-".join(map(str, one.values())))

@@ -10,8 +10,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from coterie import Constraints
-from coterie.mixture._elimination import eliminate
-from coterie.mixture._junction import JunctionTree
+from coterie.mixture._inference.elimination import eliminate
+from coterie.mixture._inference.junction import JunctionTree
 from tests.oracles import mixture as oracle
 
 

@@ -10,8 +10,8 @@ from scipy.special import logsumexp
 from scipy.stats import chi2
 
 from coterie.exceptions import InfeasibleConstraintsError
-from coterie.mixture import _gibbs_moves
-from coterie.mixture._gibbs import Gibbs
+from coterie.mixture._inference import gibbs_moves as _gibbs_moves
+from coterie.mixture._inference.gibbs import Gibbs
 
 N_CALLS = 40
 KERNELS = ("_draw_blocks", "_bond", "_number", "_contract", "_record")

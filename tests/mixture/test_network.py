@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from coterie import Constraints
-from coterie.mixture._network import read_network
+from coterie.mixture._inference.network import read_network
 from tests.mixture.problems import hard_pairs, soft_pairs
 from tests.oracles import mixture as oracle
 

@@ -13,11 +13,11 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from coterie import Constraints, PCKMeans
-from coterie.assign._core import build_core
+from coterie.assign._core.core import build_core
 from coterie.exceptions import InfeasibleConstraintsError
-from coterie.mixture import _pairwise
-from coterie.mixture._pairwise import PairwiseClustering
-from coterie.mixture._pairwise_field import Field, Links, first_split, sweep
+from coterie.mixture import _pairwise_clustering as _pairwise
+from coterie.mixture._pairwise.field import Field, Links, first_split, sweep
+from coterie.mixture._pairwise_clustering import PairwiseClustering
 from tests.assign.problems import random_constraints
 from tests.oracles import kmeans as said_oracle
 from tests.oracles import pairwise as oracle

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from coterie.mixture._elimination import eliminate
-from coterie.mixture._forest import Forest
-from coterie.mixture._mean_field import MeanField
+from coterie.mixture._inference.elimination import eliminate
+from coterie.mixture._inference.forest import Forest
+from coterie.mixture._inference.mean_field import MeanField
 from tests.mixture.problems import (
     connected_graphs,
     junction_tree,

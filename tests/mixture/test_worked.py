@@ -9,8 +9,8 @@ import pytest
 
 from coterie import Constraints
 from coterie.mixture import ConstrainedGaussianMixture, MeanFieldMixture, PenalizedGaussianMixture
-from coterie.mixture._forest import Forest
-from coterie.mixture._mean_field import MeanField
+from coterie.mixture._inference.forest import Forest
+from coterie.mixture._inference.mean_field import MeanField
 from tests.mixture.problems import LINE, LINE_START, LINE_STATE, junction_tree, state_of
 from tests.oracles import mixture as oracle
 

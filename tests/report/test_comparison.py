@@ -11,10 +11,10 @@ from sklearn.metrics import adjusted_rand_score
 
 from coterie import Constraints, COPKMeans, KMedoids, PCKMeans, SizeConstrainedKMeans, SizeConstrainedKMedians
 from coterie.report import plain_labels, write_report
-from coterie.report._facts import gather
-from coterie.report._plain import match_clusters
-from coterie.report._rows import Rows
-from coterie.report._spread import spread_within
+from coterie.report._facts.gather import gather
+from coterie.report._facts.rows import Rows
+from coterie.report._facts.spread import spread_within
+from coterie.report._facts.without import match_clusters
 from tests.report.data import blobs
 from tests.report.pages import Page
 
@@ -57,7 +57,7 @@ def test_matching_large_and_small(seed, k, monkeypatch):
     labels = rng.integers(k, size=600)
     names = rng.permutation(k)
     for most in (2_000, 1):  # exact, and the largest overlaps first
-        monkeypatch.setattr("coterie.report._plain._MOST_MATCHED", most)
+        monkeypatch.setattr("coterie.report._facts.without._MOST_MATCHED", most)
         match = match_clusters(labels, names[labels], k)
         np.testing.assert_array_equal(match[names], np.arange(k))
 
@@ -117,7 +117,7 @@ def test_as_many_starts_without_what_is_known(seed, monkeypatch):
     for n_init in (3, "auto"):
         model = Counted(3, n_init=n_init, random_state=0).fit(X, constraints=known)
         plain_labels(model, X)
-        monkeypatch.setattr("coterie.report._plain.ONE_START_ABOVE", 100)
+        monkeypatch.setattr("coterie.report._facts.without.ONE_START_ABOVE", 100)
         plain_labels(model, X)
         monkeypatch.undo()
         assert starts == [n_init, n_init, 1]
@@ -131,7 +131,7 @@ def test_less_distance_may_be_chance(tmp_path, seed, monkeypatch):
     text = told(model, X, tmp_path, plain=worse)
     assert "less distance" in text
     assert "it may have led to a better start, or this is chance." in text
-    monkeypatch.setattr("coterie.report._page_tables.ONE_START_ABOVE", 100)
+    monkeypatch.setattr("coterie.report._page.tables.ONE_START_ABOVE", 100)
     assert "(above 100 items the fit without makes one start only)." in told(model, X, tmp_path, plain=worse)
 
 

@@ -8,20 +8,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from coterie import (
-    Constraints,
-    COPKMeans,
-    KMedoids,
-    MPCKMeans,
-    PCKMeans,
-    SeededKMeans,
-)
+from coterie import Constraints, COPKMeans, KMedoids, MPCKMeans, PCKMeans, SeededKMeans
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.report import constraint_outcomes, plain_labels
-from coterie.report._facts import gather
-from coterie.report._features import Column, find_traits, read_columns
-from coterie.report._lines import MOST_LINES
-from coterie.report._rows import Rows, distance_function, nearness
+from coterie.report._facts.drawn_links import MOST_LINES
+from coterie.report._facts.gather import gather
+from coterie.report._facts.rows import Rows, distance_function, nearness
+from coterie.report._facts.traits import Column, find_traits, read_columns
 from tests.report.data import blobs
 
 # ---- distances ----------------------------------------------------------------------------------------
@@ -29,7 +22,7 @@ from tests.report.data import blobs
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "float32", "frame"])
 def test_nearness(seed, kind, monkeypatch):
-    monkeypatch.setattr("coterie.report._rows._BLOCK_CELLS", 40)  # several blocks
+    monkeypatch.setattr("coterie.report._facts.rows._BLOCK_CELLS", 40)  # several blocks
     X, _ = blobs(seed)
     model = COPKMeans(3, random_state=0)
     given = X
@@ -283,7 +276,7 @@ def test_sparse_rows_are_centred_too(seed, monkeypatch):
     model = COPKMeans(3, random_state=0).fit(X)
     dense = gather(model, X).map
     for cells in (10**9, 0):
-        monkeypatch.setattr("coterie.report._map._FEW_CELLS", cells)
+        monkeypatch.setattr("coterie.report._facts.map._FEW_CELLS", cells)
         found = gather(model, sparse.csr_matrix(X)).map
         np.testing.assert_allclose(found.xy, dense.xy, atol=1e-6)
 
@@ -314,8 +307,8 @@ def test_one_far_item_does_not_squash_the_map(seed):
 
 
 def test_a_sample_is_said_and_holds_the_statements(seed, monkeypatch):
-    monkeypatch.setattr("coterie.report._map.MOST_POINTS", 200)
-    monkeypatch.setattr("coterie.report._map._MOST_NAMED", 80)
+    monkeypatch.setattr("coterie.report._facts.map.MOST_POINTS", 200)
+    monkeypatch.setattr("coterie.report._facts.map._MOST_NAMED", 80)
     X, y = blobs(seed, n=1000)
     known = Constraints.sample(y, n_pairs=30, random_state=0)
     model = COPKMeans(3, random_state=0).fit(X, constraints=known)

@@ -16,7 +16,7 @@ from coterie import Constraints, COPKMeans, KMedoids, PCKMeans, SizeConstrainedK
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.methods import METHODS
 from coterie.report import constraint_outcomes, plain_labels, write_report
-from coterie.report._clusters import MOST_CARDS
+from coterie.report._facts.cards import MOST_CARDS
 from tests.contract.toy import ToyHard
 from tests.report.pages import Page
 

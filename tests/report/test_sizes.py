@@ -9,7 +9,7 @@ from coterie import SizeConstrainedKMeans
 from coterie.assign import size_constrained_assignment
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.report import write_report
-from coterie.report._facts import gather
+from coterie.report._facts.gather import gather
 from tests.report.data import blobs
 from tests.report.pages import Page
 

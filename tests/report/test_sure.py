@@ -18,10 +18,10 @@ from coterie import (
 )
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.report import constraint_outcomes
-from coterie.report._facts import gather
-from coterie.report._outcomes import price_of
-from coterie.report._sure import IN_DOUBT, MOST_ITEMS, MOST_PAIRS, own_probability, read_sureness
-from coterie.report._words import number, percent
+from coterie.report._facts.doubt import IN_DOUBT, MOST_ITEMS, MOST_PAIRS, own_probability, read_sureness
+from coterie.report._facts.gather import gather
+from coterie.report._facts.outcomes import price_of
+from coterie.report._page.numbers import number, percent
 from tests.report.test_methods import written
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie._words import count_of, listed
-from coterie.report._html import LONGEST_NAME, Markup, cut, name_of, shape, shown, tag, together
-from coterie.report._words import beside, number, percent, seconds, signed, value_of, whole
+from coterie.report._page.html import LONGEST_NAME, Markup, cut, name_of, shape, shown, tag, together
+from coterie.report._page.numbers import beside, number, percent, seconds, signed, value_of, whole
 from tests.report.pages import Page
 
 

@@ -13,7 +13,7 @@ from coterie import Constraints
 from coterie.exceptions import DeadEndWarning
 from coterie.hierarchy import ConstrainedLinkage, COPCobweb
 from coterie.report import constraint_outcomes, plain_labels
-from coterie.report._facts import gather
+from coterie.report._facts.gather import gather
 from tests.report.test_methods import written
 
 

@@ -10,7 +10,7 @@ import pytest
 from coterie import Constraints, PCKMeans, SeededKMeans, SizeConstrainedKMeans
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.report import constraint_outcomes, plain_labels, write_report
-from coterie.report._facts import gather
+from coterie.report._facts.gather import gather
 from tests.report.data import blobs
 from tests.report.pages import Page
 

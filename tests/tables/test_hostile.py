@@ -15,7 +15,7 @@ import scipy.io
 import scipy.sparse
 
 from coterie.tables import TableError, free_name, plan_features, read_table, write_table
-from coterie.tables._panics import quiet_panics
+from coterie.tables._formats.panics import quiet_panics
 
 PIECES = [
     b"\n",

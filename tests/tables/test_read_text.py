@@ -169,7 +169,7 @@ def test_only_some_columns(read, only):
 
 
 def test_only_some_columns_of_a_large_file(read, monkeypatch, refused):
-    monkeypatch.setattr("coterie.tables._csv._WORTH_CHOOSING", 0)
+    monkeypatch.setattr("coterie.tables._formats.csv._WORTH_CHOOSING", 0)
     assert columns(read("id,b,c\n1,2,3\n4,5,\n", only=["b"])) == {"b": [2, 5]}
     assert "line 3 has 2 cells" in refused(read, "id,b,c\n1,2,3\n4,5\n", only=["b"])
 

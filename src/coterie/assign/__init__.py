@@ -6,20 +6,16 @@ products. The few that are named form a core, solved by `soft_pairs` (statements
 the clusters. Each is a function of costs and constraints that returns labels and an account.
 """
 
-from coterie.assign._assignment import Assignment
-from coterie.assign._free import free
-from coterie.assign._hard_pairs import hard_pairs
-from coterie.assign._metric_labelling import LabelledByProgram, metric_labelling
-from coterie.assign._sizes import SizedAssignment, size_constrained_assignment
-from coterie.assign._soft_pairs import soft_pairs
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Assignment",
-    "LabelledByProgram",
-    "SizedAssignment",
-    "free",
-    "hard_pairs",
-    "metric_labelling",
-    "size_constrained_assignment",
-    "soft_pairs",
-]
+from coterie._lazy import attach
+
+if TYPE_CHECKING:
+    from coterie.assign._core.assignment import Assignment
+    from coterie.assign._core.free import free
+    from coterie.assign._exact.metric_labelling import LabelledByProgram, metric_labelling
+    from coterie.assign._hard.hard_pairs import hard_pairs
+    from coterie.assign._pairs.soft_pairs import soft_pairs
+    from coterie.assign._sizes.size_constrained import SizedAssignment, size_constrained_assignment
+
+__all__, __getattr__, __dir__ = attach(__name__)

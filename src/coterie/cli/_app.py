@@ -40,8 +40,8 @@ from coterie.cli._options import (
     Title,
     Weight,
 )
-from coterie.cli._screen import Screen
-from coterie.cli._trouble import Trouble
+from coterie.cli._speak.screen import Screen
+from coterie.cli._speak.trouble import Trouble
 
 _CODES = """
 Exit codes: 0 done; 2 bad input or usage; 3 the statements cannot all be met; 4 not decided within the budget;
@@ -119,8 +119,8 @@ def cluster(
     json: Json = False,
 ) -> int:
     """Cluster a table under what you know; write labels, a report and the model."""
-    from coterie.cli._cluster import cluster as work
-    from coterie.cli._request import Request
+    from coterie.cli._job.request import Request
+    from coterie.cli.commands.cluster import cluster as work
 
     request = Request(
         data=data,
@@ -169,8 +169,8 @@ def check(
     json: Json = False,
 ) -> int:
     """Say whether the statements can all be met, what collides, and what to drop."""
-    from coterie.cli._check import check as work
-    from coterie.cli._request import Request
+    from coterie.cli._job.request import Request
+    from coterie.cli.commands.check import check as work
 
     request = Request(
         data=data, n_clusters=k, id_column=id, pairs=pairs, labels=labels, distinct=distinct, across=across
@@ -212,8 +212,8 @@ def compare(
     json: Json = False,
 ) -> int:
     """Try several methods on your data: statements are held out, predicted and scored."""
-    from coterie.cli._compare import compare as work
-    from coterie.cli._request import Request
+    from coterie.cli._job.request import Request
+    from coterie.cli.commands.compare import compare as work
 
     request = Request(
         data=data,
@@ -249,7 +249,7 @@ def compare(
 @app.command()
 def methods(json: Json = False) -> int:
     """List the methods: what each does, when to take it, where it comes from."""
-    from coterie.cli._methods import methods as work
+    from coterie.cli.commands.methods import methods as work
 
     return work(Screen(json))
 
@@ -274,7 +274,7 @@ def apply(
     json: Json = False,
 ) -> int:
     """Give new rows the clusters of a finished run."""
-    from coterie.cli._apply import apply as work
+    from coterie.cli.commands.apply import apply as work
 
     return work(model, data, Screen(json), out, impute=impute, force=force)
 
@@ -289,7 +289,7 @@ def report(
     json: Json = False,
 ) -> int:
     """Write the report of a finished run again, with another map or title."""
-    from coterie.cli._report import report as work
+    from coterie.cli.commands.report import report as work
 
     return work(run, Screen(json), map_columns=map, title=title)
 

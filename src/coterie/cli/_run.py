@@ -10,9 +10,9 @@ import sys
 from typing import Any, NoReturn
 
 from coterie.cli._app import app
-from coterie.cli._screen import as_json
-from coterie.cli._trouble import BAD_INPUT, DONE, FAULT, INTERRUPTED, Trouble, one_line, printable, told
-from coterie.cli._typed import remember
+from coterie.cli._speak.command_line import remember
+from coterie.cli._speak.screen import as_json
+from coterie.cli._speak.trouble import BAD_INPUT, DONE, FAULT, INTERRUPTED, Trouble, one_line, printable, told
 
 
 def run(arguments: list[str]) -> int:

@@ -1,6 +1,11 @@
 """Compare methods on one's own data: statements are held out, predicted and scored."""
 
-from coterie.comparison._compare import compare
-from coterie.comparison._words import best, in_words
+from typing import TYPE_CHECKING
 
-__all__ = ["best", "compare", "in_words"]
+from coterie._lazy import attach
+
+if TYPE_CHECKING:
+    from coterie.comparison._compare import compare
+    from coterie.comparison._sentences import best, in_words
+
+__all__, __getattr__, __dir__ = attach(__name__)

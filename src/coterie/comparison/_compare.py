@@ -23,10 +23,8 @@ from coterie.comparison._decide import agreements, balanced, choose_best
 from coterie.comparison._entrants import Entrant, find_entrants
 from coterie.comparison._questions import Fold, Questions, find_questions
 from coterie.constraints import Constraints, as_constraints
-from coterie.constraints._frames import build_frame
-from coterie.constraints._inputs import whole_number
-from coterie.constraints._sample import as_generator
-from coterie.constraints._statements import FloatArray, IntArray
+from coterie.constraints._model import FloatArray, IntArray
+from coterie.constraints._reading import as_generator, build_frame, whole_number
 from coterie.exceptions import (
     DeadEndError,
     DeadEndWarning,

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
-from coterie.constraints._statements import BoolArray, FloatArray, IntArray
+from coterie.constraints._model import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.constraints import Constraints, Group
-from coterie.constraints._closure import join, label_chains
-from coterie.constraints._sample import as_generator
-from coterie.constraints._statements import BoolArray, FloatArray, IntArray, find_rows
+from coterie.constraints._model import BoolArray, FloatArray, IntArray, find_rows, join, label_chains
+from coterie.constraints._reading import as_generator
 
 Labels = NDArray[Any]
 # Trying a pair both ways takes some milliseconds in a dense chain.

@@ -15,20 +15,14 @@ from typing import Any
 import numpy as np
 
 from coterie._words import count_of
-from coterie.constraints import _algebra, _build, _diagnose, _explain, _explicit, _feasible
-from coterie.constraints import _violations as _broken
-from coterie.constraints._buildable import Buildable
-from coterie.constraints._closure import Contracted, contract, find_components
-from coterie.constraints._files import write_file
-from coterie.constraints._frames import build_frame
-from coterie.constraints._inputs import (
-    Ids,
-    infer_n_items,
-    item_name,
-    read_pairs,
-    whole_number,
-)
-from coterie.constraints._statements import (
+from coterie.constraints._feasible import explain as _explain
+from coterie.constraints._feasible import feasible as _feasible
+from coterie.constraints._model import algebra as _algebra
+from coterie.constraints._model import diagnose as _diagnose
+from coterie.constraints._model import explicit as _explicit
+from coterie.constraints._model import violations as _broken
+from coterie.constraints._model.closure import Contracted, contract, find_components
+from coterie.constraints._model.statements import (
     CANNOT_LINK,
     GROUP_KINDS,
     MUST_LINK,
@@ -38,6 +32,11 @@ from coterie.constraints._statements import (
     find_rows,
     frozen,
 )
+from coterie.constraints._reading import build as _build
+from coterie.constraints._reading.buildable import Buildable
+from coterie.constraints._reading.files import write_file
+from coterie.constraints._reading.frames import build_frame
+from coterie.constraints._reading.inputs import Ids, infer_n_items, item_name, read_pairs, whole_number
 
 DEFAULT_BUDGET = 1_000_000
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from coterie.constraints._closure import join
 from coterie.constraints._constraints import Constraints
-from coterie.constraints._statements import FloatArray, IntArray
-from coterie.constraints._violations import check_labels
+from coterie.constraints._model.closure import join
+from coterie.constraints._model.statements import FloatArray, IntArray
+from coterie.constraints._model.violations import check_labels
 
 # Neighbour pairs held at a time.
 _MAX_PAIRS = 5_000_000

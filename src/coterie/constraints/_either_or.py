@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from coterie._words import count_of
-from coterie.constraints._algebra import row_numbers
-from coterie.constraints._inputs import Ids, _whole, infer_n_items, item_name
-from coterie.constraints._statements import IntArray, frozen
-from coterie.constraints._violations import check_labels
+from coterie.constraints._model.algebra import row_numbers
+from coterie.constraints._model.statements import IntArray, frozen
+from coterie.constraints._model.violations import check_labels
+from coterie.constraints._reading.inputs import Ids, _whole, infer_n_items, item_name
 
 _FORM = "must be a list of triples such as [(0, 1, 2), (5, 3, 4)]"
 

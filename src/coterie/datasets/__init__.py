@@ -4,20 +4,15 @@ What scikit-learn bundles and what is made here is always available. Larger sets
 that the environment variable COTERIE_DATA names, since no data are shipped with the package.
 """
 
-from coterie.datasets._generators import estimate_confidence, grid_neighbors
-from coterie.datasets._made import load_height_weight, make_constrained_blobs
-from coterie.datasets._references import load_citeseer
-from coterie.datasets._tables import list_tables, load_table
-from coterie.datasets._text import load_news3, load_newsgroups
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "estimate_confidence",
-    "grid_neighbors",
-    "list_tables",
-    "load_citeseer",
-    "load_height_weight",
-    "load_news3",
-    "load_newsgroups",
-    "load_table",
-    "make_constrained_blobs",
-]
+from coterie._lazy import attach
+
+if TYPE_CHECKING:
+    from coterie.datasets._generators import estimate_confidence, grid_neighbors
+    from coterie.datasets._references import load_citeseer
+    from coterie.datasets._tables import list_tables, load_table
+    from coterie.datasets._text import load_news3, load_newsgroups
+    from coterie.datasets._with_constraints import load_height_weight, make_constrained_blobs
+
+__all__, __getattr__, __dir__ = attach(__name__)

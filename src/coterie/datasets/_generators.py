@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from coterie.constraints import Constraints, as_constraints
-from coterie.constraints._inputs import whole_number
-from coterie.constraints._sample import known_labels
+from coterie.constraints._reading import known_labels, whole_number
 
 # Steps (down, right) to the neighbours that come later in reading order.
 _STEPS = {4: ((0, 1), (1, 0)), 8: ((0, 1), (1, -1), (1, 0), (1, 1))}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import Bunch
 
-from coterie.datasets._folder import data_file, read_lines
+from coterie.datasets._data_folder import data_file, read_lines
 
 # The fields of a line, under names that say what they are: the file calls the first `author_id` and the
 # second `author_cluster_id`, though the first numbers references and the second authors.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.utils import Bunch
 
-from coterie.datasets._folder import data_file, read_lines
+from coterie.datasets._data_folder import data_file, read_lines
 
 _BUNDLED = {
     "iris": load_iris,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from coterie.datasets._folder import data_file, read_lines
+from coterie.datasets._data_folder import data_file, read_lines
 
 # The sets of three groups, from easy to hard, and the seed of the draw that has about the paper's number
 # of words (3251, 3225 and 1864) under its filters.

@@ -1,26 +1,19 @@
 """K-means and its constrained relatives, on one loop; and k-medoids."""
 
-from coterie.kmeans._copkmeans import COPKMeans
-from coterie.kmeans._cvqe import CVQEKMeans
-from coterie.kmeans._hmrf import HMRFKMeans
-from coterie.kmeans._kernel_pckmeans import KernelPCKMeans
-from coterie.kmeans._kmedoids import KMedoids
-from coterie.kmeans._mpckmeans import MPCKMeans
-from coterie.kmeans._pckmeans import PCKMeans
-from coterie.kmeans._seeded import ConstrainedSeedKMeans, SeededKMeans
-from coterie.kmeans._size_constrained import SizeConstrainedKMeans
-from coterie.kmeans._size_constrained_medians import SizeConstrainedKMedians
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "COPKMeans",
-    "CVQEKMeans",
-    "ConstrainedSeedKMeans",
-    "HMRFKMeans",
-    "KMedoids",
-    "KernelPCKMeans",
-    "MPCKMeans",
-    "PCKMeans",
-    "SeededKMeans",
-    "SizeConstrainedKMeans",
-    "SizeConstrainedKMedians",
-]
+from coterie._lazy import attach
+
+if TYPE_CHECKING:
+    from coterie.kmeans._copkmeans import COPKMeans
+    from coterie.kmeans._cvqe_kmeans import CVQEKMeans
+    from coterie.kmeans._hmrf_kmeans import HMRFKMeans
+    from coterie.kmeans._kernel_pckmeans import KernelPCKMeans
+    from coterie.kmeans._kmedoids import KMedoids
+    from coterie.kmeans._mpckmeans import MPCKMeans
+    from coterie.kmeans._pckmeans import PCKMeans
+    from coterie.kmeans._seeded_kmeans import ConstrainedSeedKMeans, SeededKMeans
+    from coterie.kmeans._size_constrained_kmeans import SizeConstrainedKMeans
+    from coterie.kmeans._size_constrained_kmedians import SizeConstrainedKMedians
+
+__all__, __getattr__, __dir__ = attach(__name__)

@@ -7,15 +7,15 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from coterie._arrays import Floats, Index, Labels
 from coterie.assign._core import build_core
-from coterie.assign._distortion import Distortion
-from coterie.assign._hard_pairs import HardSolver
-from coterie.assign._points import Floats, Index, Labels
+from coterie.assign._hard import HardSolver
 from coterie.base import instance, one_of, whole
 from coterie.constraints import Constraints
-from coterie.kmeans._base import SHARED_RULES, PrototypeClusterer
-from coterie.kmeans._loop import CoreSolver, Outcome, Scores
-from coterie.kmeans._starts import RandomState, Starts
+from coterie.distortion import Distortion
+from coterie.kmeans._engine.loop import CoreSolver, Outcome, Scores
+from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
+from coterie.kmeans._engine.starts import RandomState, Starts
 
 
 class HardCore(CoreSolver):

@@ -10,9 +10,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from coterie.assign._assignment import read_labels
-from coterie.assign._points import Floats, Index
-from coterie.assign._threads import one_blas_thread
+from coterie._arrays import Floats, Index
+from coterie._compiled import one_blas_thread
+from coterie.assign._core import read_labels
 from coterie.base import (
     ConstrainedClusterMixin,
     Rule,
@@ -24,12 +24,8 @@ from coterie.base import (
     whole,
 )
 from coterie.constraints import Constraints
-from coterie.kmeans._base import AUTO_STARTS, SHARED_RULES, clearly_less, warn_of_empty_clusters
-from coterie.kmeans._kernel_means import Means
-from coterie.kmeans._kernel_search import Found, Prohibitions, Search, blocks_of
-from coterie.kmeans._kernel_starts import KernelStarts
-from coterie.kmeans._kernel_units import Units, contracted, links_per_item, statements
-from coterie.kmeans._kernels import (
+from coterie.kmeans._engine.prototype import AUTO_STARTS, SHARED_RULES, clearly_less, warn_of_empty_clusters
+from coterie.kmeans._kernel.kernels import (
     FEATURE_KERNELS,
     GRAPHS,
     TABLE_KERNELS,
@@ -38,6 +34,10 @@ from coterie.kmeans._kernels import (
     given_kernel,
     graph_kernel,
 )
+from coterie.kmeans._kernel.means import Means
+from coterie.kmeans._kernel.search import Found, Prohibitions, Search, blocks_of
+from coterie.kmeans._kernel.similarities import Units, contracted, links_per_item, statements
+from coterie.kmeans._kernel.starts import KernelStarts
 
 
 def _has_means(model: Any) -> bool:

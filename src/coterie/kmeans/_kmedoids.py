@@ -11,31 +11,29 @@ from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from coterie.assign._assignment import own_costs, unit_costs
-from coterie.assign._points import Floats, Index, Labels
+from coterie._arrays import Floats, Index, Labels
+from coterie.assign._core import own_costs, unit_costs
 from coterie.base import (
     ConstrainedClusterMixin,
+    Distances,
     Rule,
     check_sample_weight,
+    compare,
     constrained_fit,
+    first_of_least,
     instance,
+    joined_groups,
+    merged,
+    middle_item,
+    one_medoid,
     one_of,
     progress,
     real,
 )
 from coterie.constraints import Constraints
-from coterie.kmeans._base import AUTO_STARTS, SHARED_RULES, clearly_less, warn_of_empty_clusters
-from coterie.kmeans._distances import (
-    Distances,
-    compare,
-    first_of_least,
-    joined_groups,
-    merged,
-    middle_item,
-    one_medoid,
-)
+from coterie.kmeans._engine.prototype import AUTO_STARTS, SHARED_RULES, clearly_less, warn_of_empty_clusters
+from coterie.kmeans._engine.starts import drawn_by_weight
 from coterie.kmeans._pckmeans import SoftCore
-from coterie.kmeans._starts import drawn_by_weight
 
 
 class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 from scipy import sparse
 
-from coterie.assign._mahalanobis import Mahalanobis, MahalanobisByCluster
-from coterie.assign._points import Floats
+from coterie._arrays import Floats
 from coterie.base import one_of, real
-from coterie.kmeans._learning import LEARNING_RULES, LearningClusterer
+from coterie.distortion import Mahalanobis, MahalanobisByCluster
+from coterie.kmeans._engine.learning import LEARNING_RULES, LearningClusterer
 
 # Features up to which a full metric is learned: beyond, d x d numbers and their eigenvectors take over.
 _MOST_FEATURES = 2_000

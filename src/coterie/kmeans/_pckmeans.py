@@ -7,16 +7,15 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from coterie._arrays import Floats, Labels
 from coterie.assign._core import build_core, soft_penalty
-from coterie.assign._distortion import Distortion
-from coterie.assign._points import Floats, Labels
-from coterie.assign._soft_pairs import SoftSolver
-from coterie.assign._soft_search import count_rows
+from coterie.assign._pairs import SoftSolver, count_rows
 from coterie.base import instance, one_of, real
 from coterie.constraints import Constraints
-from coterie.kmeans._base import SHARED_RULES, PrototypeClusterer, mixed_starts
-from coterie.kmeans._loop import CoreSolver, Scores
-from coterie.kmeans._starts import RandomState, Starts
+from coterie.distortion import Distortion
+from coterie.kmeans._engine.loop import CoreSolver, Scores
+from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer, mixed_starts
+from coterie.kmeans._engine.starts import RandomState, Starts
 
 
 class SoftCore(CoreSolver):

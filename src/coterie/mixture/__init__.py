@@ -1,15 +1,14 @@
 """Mixtures that take statements: components with probabilities, for items and for pairs."""
 
-from coterie.mixture._constrained import ConstrainedGaussianMixture
-from coterie.mixture._emission import Emission
-from coterie.mixture._mean_field_mixture import MeanFieldMixture
-from coterie.mixture._pairwise import PairwiseClustering
-from coterie.mixture._penalized import PenalizedGaussianMixture
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ConstrainedGaussianMixture",
-    "Emission",
-    "MeanFieldMixture",
-    "PairwiseClustering",
-    "PenalizedGaussianMixture",
-]
+from coterie._lazy import attach
+
+if TYPE_CHECKING:
+    from coterie.mixture._constrained_gaussian import ConstrainedGaussianMixture
+    from coterie.mixture._emissions.emission import Emission
+    from coterie.mixture._mean_field_mixture import MeanFieldMixture
+    from coterie.mixture._pairwise_clustering import PairwiseClustering
+    from coterie.mixture._penalized_gaussian import PenalizedGaussianMixture
+
+__all__, __getattr__, __dir__ = attach(__name__)

@@ -10,21 +10,21 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from coterie.assign._points import Floats, Index
+from coterie._arrays import Floats, Index
 from coterie.base import Rule, Step, constrained_fit, instance, one_of, real
 from coterie.constraints import Constraints, Pairs
-from coterie.constraints._statements import log_odds
+from coterie.constraints._model import log_odds
 from coterie.exceptions import ViolatedConstraintsWarning
-from coterie.mixture._base import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
-from coterie.mixture._em import Data, Expectation, Model, Outcome, WeightStep, expect, run_em
-from coterie.mixture._emission import Emission, Multinomial, SquaredError
-from coterie.mixture._gaussian import Gaussian
-from coterie.mixture._inference import Inference
-from coterie.mixture._mean_field import MeanField
-from coterie.mixture._network import Network, read_network
-from coterie.mixture._parts import Part
-from coterie.mixture._starts import given_weights
-from coterie.mixture._weights import FixedWeights, JointWeights, UniformWeights
+from coterie.mixture._emissions.emission import Emission, Multinomial, SquaredError
+from coterie.mixture._emissions.gaussian import Gaussian
+from coterie.mixture._engine.em import Data, Expectation, Model, Outcome, WeightStep, expect, run_em
+from coterie.mixture._engine.mixture import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
+from coterie.mixture._engine.starts import given_weights
+from coterie.mixture._engine.weights import FixedWeights, JointWeights, UniformWeights
+from coterie.mixture._inference.answer import Part
+from coterie.mixture._inference.choose import Inference
+from coterie.mixture._inference.mean_field import MeanField
+from coterie.mixture._inference.network import Network, read_network
 
 # Candidates for "select", folds, and pairs below which the pairs of the fit itself are counted.
 ETAS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)

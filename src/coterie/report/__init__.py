@@ -1,7 +1,12 @@
 """The report: one page (HTML, a single file) that shows what came out, and pictures for slides beside it."""
 
-from coterie.report._outcomes import constraint_outcomes
-from coterie.report._plain import plain_labels
-from coterie.report._write import write_report
+from typing import TYPE_CHECKING
 
-__all__ = ["constraint_outcomes", "plain_labels", "write_report"]
+from coterie._lazy import attach
+
+if TYPE_CHECKING:
+    from coterie.report._facts.outcomes import constraint_outcomes
+    from coterie.report._facts.without import plain_labels
+    from coterie.report._write import write_report
+
+__all__, __getattr__, __dir__ = attach(__name__)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from coterie.report._charts import CROWD, STEPS, point_size
-from coterie.report._facts import Facts
-from coterie.report._html import cut
-from coterie.report._style import LIGHT, LIGHT_THEME, MARKERS
-from coterie.report._sure import IN_DOUBT
-from coterie.report._words import percent, whole
+from coterie.report._facts.doubt import IN_DOUBT
+from coterie.report._facts.gather import Facts
+from coterie.report._page.colours import LIGHT, LIGHT_THEME, MARKERS
+from coterie.report._page.html import cut
+from coterie.report._page.numbers import percent, whole
+from coterie.report._page.svg import CROWD, STEPS, point_size
 
 _MISSING = 'No pictures were drawn: matplotlib is not installed (pip install "coterie[plot]").'
 _SIZE = 10.0, 6.0

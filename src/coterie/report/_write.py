@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from coterie.report._facts import gather
-from coterie.report._page import build_page
+from coterie.report._facts.gather import gather
+from coterie.report._page.page import build_page
 from coterie.report._pictures import draw_pictures
 
 _ENDINGS = (".html", ".htm")

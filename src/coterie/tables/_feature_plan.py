@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from coterie._words import count_of, listed
+from coterie.tables._columns.notes import notes_on
+from coterie.tables._columns.numbers import Numbers
+from coterie.tables._columns.words import Category, Text, unseen
 from coterie.tables._errors import TableError, no_column, shown
 from coterie.tables._feature import ColumnUse, Feature
-from coterie.tables._notes import notes_on
-from coterie.tables._numbers import Numbers
 from coterie.tables._table import Table
-from coterie.tables._words import Category, Text, unseen
 
 __all__ = ["FeaturePlan"]
 

@@ -28,12 +28,9 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from coterie._words import count_of
-from coterie.tables._errors import TableError, in_row, no_column, quoted, shown, typed
-from coterie.tables._feature import ColumnUse
-from coterie.tables._feature_plan import FeaturePlan
-from coterie.tables._looks import counts_rows, dressed_number, how_to_mend, is_identifier
-from coterie.tables._notes import left_out
-from coterie.tables._summary import (
+from coterie.tables._columns.looks import counts_rows, dressed_number, how_to_mend, is_identifier
+from coterie.tables._columns.notes import left_out
+from coterie.tables._columns.summary import (
     NumberSummary,
     TextSummary,
     first_row,
@@ -41,10 +38,13 @@ from coterie.tables._summary import (
     summarise_numbers,
     summarise_text,
 )
+from coterie.tables._columns.values import can_be_number, can_be_text, is_text, number
+from coterie.tables._columns.values import text as as_text
+from coterie.tables._columns.words import MOST_LEVELS_FORCED
+from coterie.tables._errors import TableError, in_row, no_column, quoted, shown, typed
+from coterie.tables._feature import ColumnUse
+from coterie.tables._feature_plan import FeaturePlan
 from coterie.tables._table import Table
-from coterie.tables._values import can_be_number, can_be_text, is_text, number
-from coterie.tables._values import text as as_text
-from coterie.tables._words import MOST_LEVELS_FORCED
 
 _MOST_LEVELS = 50
 _ROWS_A_LEVEL = 2

@@ -10,15 +10,15 @@ from pathlib import Path
 import polars as pl
 
 from coterie._words import listed
-from coterie.tables._arrays import quietly, read_mtx, read_npy, read_npz
-from coterie.tables._csv import open_text_table, read_cells
+from coterie.tables._columns.values import named
 from coterie.tables._errors import TableError, brief, no_column, quoted, why
-from coterie.tables._json_lines import read_json_lines
-from coterie.tables._lines import Lines
-from coterie.tables._panics import quiet_panics
+from coterie.tables._formats.arrays import quietly, read_mtx, read_npy, read_npz
+from coterie.tables._formats.csv import open_text_table, read_cells
+from coterie.tables._formats.json_lines import read_json_lines
+from coterie.tables._formats.lines import Lines
+from coterie.tables._formats.panics import quiet_panics
+from coterie.tables._formats.typed import with_types
 from coterie.tables._table import Table
-from coterie.tables._typed import with_types
-from coterie.tables._values import named
 
 TEXT_ENDINGS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 _MATRICES = {".npy": read_npy, ".npz": read_npz, ".mtx": read_mtx, ".mtx.gz": read_mtx}

@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie._words import count_of
+from coterie.tables._columns.values import can_be_number, can_be_text, is_text, number
 from coterie.tables._errors import TableError, in_row, no_column, quoted
-from coterie.tables._values import can_be_number, can_be_text, is_text, number
 
 # Above this a whole number may have been rounded in a column of floats.
 _EXACT = 2**53

@@ -1,0 +1,12 @@
+"""What every labelling needs: units with their edges and groups, costs, and items that nothing ties."""
+
+from typing import TYPE_CHECKING
+
+from coterie._lazy import attach
+
+if TYPE_CHECKING:
+    from coterie.assign._core.assignment import own_costs, read_labels, unit_costs
+    from coterie.assign._core.core import Core, build_core, soft_penalty
+    from coterie.assign._core.free import nearest
+
+__all__, __getattr__, __dir__ = attach(__name__)

@@ -1,0 +1,320 @@
+"""The constrained core: the items that statements name, joined into units, and how units act on each other.
+
+Must-links that have to hold are contracted: their items form one unit that moves as a whole. What is left
+between units is stored in the form that is cheapest to read: pairs as a symmetric CSR graph, groups as rows
+of a table that counts, for each cluster, how many of their items it holds. A positive weight is paid when
+two units share a cluster, a negative one is won, an infinite one forbids it. So must-links, cannot-links,
+labels, `distinct` and `across` are one sum, and a group of a thousand is never half a million pairs. Memory
+is linear in what was stated, plus rows x k counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from coterie._arrays import Floats, Index
+from coterie.constraints import Constraints, Group
+from coterie.constraints._model import join, label_chains, sparse_graph
+
+# A group of up to this many units is written out as pairs: cheaper to visit than a row of counts.
+_SMALL_GROUP = 8
+# So many cliques are matched to clusters anew, as long as their squared sizes add up to this much work.
+_MAX_CLIQUES = 1000
+_MAX_MATCHED = 5_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Core:
+    """Units, and how they act on each other.
+
+    Unit u acts through the edges `indptr[u]:indptr[u + 1]` and the entries `entry_ptr[u]:entry_ptr[u + 1]`.
+    An entry says that `entry_mass` of the unit's items lie in a row of counts, and what each item that the
+    row already has in a cluster costs there; items of the row `entry_minus` do not count (-1: all do).
+    """
+
+    items: Index
+    unit: Index
+    n_units: int
+    indptr: Index
+    indices: Index
+    weight: Floats
+    entry_ptr: Index
+    entry_row: Index
+    entry_minus: Index
+    entry_weight: Floats
+    entry_mass: Index
+    n_rows: int
+    row_ptr: Index
+    row_unit: Index
+    block_ptr: Index
+    block_unit: Index
+    block_of: Index
+    # what is paid in any case: to be added to what edges and rows pay
+    constant: float = 0.0
+    forbids: bool = False
+    # units of which no two may share a cluster, three and more
+    cliques: tuple[Index, ...] = ()
+
+    @property
+    def acts(self) -> tuple[NDArray[Any], ...]:
+        """Edges and entries as the compiled loops take them."""
+        edges = self.indptr, self.indices, self.weight
+        return (*edges, self.entry_ptr, self.entry_row, self.entry_minus, self.entry_weight, self.entry_mass)
+
+    @property
+    def acting(self) -> NDArray[np.bool_]:
+        """Which units have any edge or entry."""
+        return (np.diff(self.indptr) > 0) | (np.diff(self.entry_ptr) > 0)
+
+    def scaled(self, weight: float) -> Core:
+        """The same with every finite weight times `weight`."""
+        finite, group = np.isfinite(self.weight), np.isfinite(self.entry_weight)
+        edges, entries = self.weight.copy(), self.entry_weight.copy()
+        edges[finite] *= weight
+        entries[group] *= weight
+        return replace(self, weight=edges, entry_weight=entries, constant=self.constant * weight)
+
+    def only_forbidden(self) -> Core:
+        """The part that must hold, on the same units."""
+        keep = np.isinf(self.weight)
+        head = np.repeat(np.arange(self.n_units), np.diff(self.indptr))[keep]
+        hard = np.isinf(self.entry_weight)
+        needed = np.zeros(self.n_rows, dtype=bool)
+        needed[self.entry_row[hard]] = True
+        needed[self.entry_minus[hard & (self.entry_minus >= 0)]] = True
+        entries = needed[self.entry_row]
+        owner = np.repeat(np.arange(self.n_units), np.diff(self.entry_ptr))[entries]
+        return replace(
+            self,
+            indptr=_pointer(head, self.n_units),
+            indices=self.indices[keep],
+            weight=self.weight[keep],
+            entry_ptr=_pointer(owner, self.n_units),
+            entry_row=self.entry_row[entries],
+            entry_minus=self.entry_minus[entries],
+            entry_weight=self.entry_weight[entries],
+            entry_mass=self.entry_mass[entries],
+            constant=0.0,
+        )
+
+    def parts(self) -> NDArray[np.int32]:
+        """Which units act on each other, directly or through others: the part of each unit."""
+        n = self.n_units + self.n_rows
+        head = np.concatenate(
+            [
+                np.repeat(np.arange(self.n_units), np.diff(self.indptr)),
+                np.repeat(np.arange(self.n_units), np.diff(self.entry_ptr)),
+            ]
+        )
+        tail = np.concatenate([self.indices, self.n_units + self.entry_row])
+        graph = sparse.csr_matrix((np.ones(len(head), dtype=np.int8), (head, tail)), (n, n))
+        return connected_components(graph, directed=False)[1][: self.n_units]
+
+
+@dataclass
+class _Collected:
+    """Edges and rows on their way into a `Core`."""
+
+    edges: list[Index] = field(default_factory=list)
+    weights: list[Floats] = field(default_factory=list)
+    unit: list[Index] = field(default_factory=list)
+    row: list[Index] = field(default_factory=list)
+    minus: list[Index] = field(default_factory=list)
+    entry_weight: list[Floats] = field(default_factory=list)
+    mass: list[Index] = field(default_factory=list)
+    n_rows: int = 0
+    cliques: tuple[Index, ...] = ()
+
+    def add_edges(self, ends: Index, weight: Floats) -> None:
+        apart = ends[:, 0] != ends[:, 1]
+        self.edges.append(ends[apart])
+        self.weights.append(weight[apart])
+
+    def add_entries(self, unit: Index, row: Index, mass: Index, weight: float, minus: Index | None) -> None:
+        self.unit.append(unit)
+        self.row.append(row)
+        self.minus.append(np.full(len(unit), -1, dtype=np.int64) if minus is None else minus)
+        self.entry_weight.append(weight * mass.astype(np.float64) if weight else np.zeros(len(mass)))
+        self.mass.append(mass)
+
+    def add_cliques(self, code: Index, unit: Index, mass: Index, weight: float) -> None:
+        """Units of one code act on each other with `weight` for each pair of items; sorted by code."""
+        starts = np.flatnonzero(np.concatenate([[True], code[1:] != code[:-1]]))
+        length = np.diff(np.append(starts, len(code)))
+        for size in range(2, _SMALL_GROUP + 1):
+            first = starts[length == size]
+            if not len(first):
+                continue
+            a, b = np.triu_indices(size, 1)
+            left, right = (first[:, None] + a).ravel(), (first[:, None] + b).ravel()
+            pairs = np.column_stack([unit[left], unit[right]])
+            self.add_edges(pairs, weight * (mass[left] * mass[right]).astype(np.float64))
+        large = np.flatnonzero(length > _SMALL_GROUP)
+        number = np.full(len(length), -1, dtype=np.int64)
+        number[large] = self.n_rows + np.arange(len(large))
+        row = np.repeat(number, length)
+        kept = row >= 0
+        self.add_entries(unit[kept], row[kept], mass[kept], weight, None)
+        self.n_rows += len(large)
+
+
+def _pointer(owner: Index, n: int) -> Index:
+    return np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=n))]).astype(np.int64)
+
+
+def build_core(known: Constraints, obey: Literal["all", "hard"]) -> Core:
+    """The core of some constraints: every statement binding, or the hard ones alone and the rest priced."""
+    items = known.constrained_items
+    binding = known if obey == "all" else known.only_hard()
+    if binding:
+        component, unit = np.unique(binding.components[items], return_inverse=True)
+        unit = unit.astype(np.int64)
+    else:
+        component, unit = items, np.arange(len(items), dtype=np.int64)
+    n_units = len(component)
+    got = _Collected()
+    if binding:
+        _add_binding(binding, component, got)
+    constant = 0.0
+    if obey == "hard":
+        constant = _add_priced(known, items, unit, got)
+
+    none = [np.empty(0, dtype=np.int64)]
+    edges = np.concatenate([np.empty((0, 2), dtype=np.int64), *got.edges])
+    weights = np.concatenate([np.empty(0), *got.weights])
+    indptr, indices, weight, _ = sparse_graph(n_units, edges, weights, np.zeros(len(edges), dtype=np.int64))
+    owner = np.concatenate(none + got.unit)
+    order = np.argsort(owner, kind="stable")
+    row = np.concatenate(none + got.row)[order]
+    by_row = np.argsort(row, kind="stable")
+    entry_weight = np.concatenate([np.empty(0), *got.entry_weight])[order]
+    if obey == "hard" and known.must_table.n + len(known.groups):
+        block_ptr, block_unit = _blocks(known, items, unit, n_units)
+    else:
+        block_ptr, block_unit = np.zeros(1, dtype=np.int64), none[0]
+    block_of = np.full(n_units, -1, dtype=np.int64)
+    block_of[block_unit] = np.repeat(np.arange(len(block_ptr) - 1), np.diff(block_ptr))
+    return Core(
+        items=items,
+        unit=unit,
+        n_units=n_units,
+        indptr=indptr,
+        indices=indices,
+        weight=weight,
+        entry_ptr=_pointer(owner, n_units),
+        entry_row=row,
+        entry_minus=np.concatenate(none + got.minus)[order],
+        entry_weight=entry_weight,
+        entry_mass=np.concatenate(none + got.mass)[order],
+        n_rows=got.n_rows,
+        row_ptr=_pointer(row, got.n_rows),
+        row_unit=owner[order][by_row],
+        block_ptr=block_ptr,
+        block_unit=block_unit,
+        block_of=block_of,
+        constant=_rest(constant, weight),
+        forbids=bool(np.isinf(weight).any() or np.isinf(entry_weight).any()),
+        cliques=got.cliques,
+    )
+
+
+def _rest(alone: float, weight: Floats) -> float:
+    """Of what is paid when all units are apart, the part that is not due to edges that win by sharing."""
+    missed = float(-weight[weight < 0].sum()) / 2.0  # each edge is there twice
+    rest = alone - missed
+    return 0.0 if abs(rest) <= 1e-12 * missed else rest
+
+
+def _add_binding(binding: Constraints, component: Index, got: _Collected) -> None:
+    """Cannot-links and groups between the components, as prohibitions."""
+    graph = binding.contracted
+    head = np.repeat(np.arange(graph.n_components), np.diff(graph.indptr))
+    once = head < graph.indices
+    ends = np.searchsorted(component, np.column_stack([head[once], graph.indices[once]]))
+    got.add_edges(ends, np.full(len(ends), np.inf))
+    if len(graph.clique_nodes):
+        code = np.repeat(np.arange(len(graph.clique_group)), np.diff(graph.clique_indptr))
+        unit = np.searchsorted(component, graph.clique_nodes)
+        got.add_cliques(code, unit, np.ones(len(unit), dtype=np.int64), np.inf)
+        cliques = [units for units in np.split(unit, graph.clique_indptr[1:-1]) if len(units) > 2]
+        if len(cliques) <= _MAX_CLIQUES and sum(len(units) ** 2 for units in cliques) <= _MAX_MATCHED:
+            got.cliques = tuple(cliques)
+    for nodes, codes, _ in graph.parts:
+        unit = np.searchsorted(component, nodes)
+        ones = np.ones(len(unit), dtype=np.int64)
+        _, compact = np.unique(codes, return_inverse=True)
+        row = got.n_rows + 1 + compact
+        got.add_entries(unit, np.full(len(unit), got.n_rows), ones, np.inf, row)
+        got.add_entries(unit, row, ones, 0.0, None)
+        got.n_rows += 2 + int(compact.max())
+
+
+def _add_priced(known: Constraints, items: Index, unit: Index, got: _Collected) -> float:
+    """Soft pairs and groups as prices; returns what is paid when every unit has a cluster of its own."""
+    constant = 0.0
+    for table, sign in ((known.must_table, -1.0), (known.cannot_table, 1.0)):
+        rows = table.active & ~table.hard
+        ends = unit[np.searchsorted(items, table.ij[rows])]
+        strength = table.strength[rows]
+        got.add_edges(ends, sign * strength)
+        inside = ends[:, 0] == ends[:, 1]
+        constant += float(strength[inside if sign > 0 else ~inside].sum())
+    for group in known.groups:
+        if group.weight is not None and group.active:
+            constant += _add_priced_group(group, unit[np.searchsorted(items, group.items)], got)
+    return constant
+
+
+def _add_priced_group(group: Group, unit: Index, got: _Collected) -> float:
+    weight = group.weight
+    assert weight is not None
+    width = int(unit.max()) + 1
+    key, mass = np.unique(group.codes * width + unit, return_counts=True)
+    code, member = np.divmod(key, width)
+    of_code = _pairs_in(np.bincount(group.codes))  # pairs of one code, and those of them in one unit
+    same = _pairs_in(mass)
+    if group.kind == "distinct":
+        got.add_cliques(code, member, mass, weight)
+        return weight * same
+    # together costs the weight; of one code it costs nothing (across), or is even won (label)
+    alike = -weight if group.kind == "across" else -2.0 * weight
+    whole, total = np.unique(unit, return_counts=True)
+    got.add_cliques(np.zeros(len(whole), dtype=np.int64), whole, total, weight)
+    got.add_cliques(code, member, mass, alike)
+    mixed = _pairs_in(total) - same  # of different codes, in one unit
+    return weight * (mixed if group.kind == "across" else mixed + of_code - same)
+
+
+def _pairs_in(counts: Index) -> float:
+    return float((counts * (counts - 1) // 2).sum())
+
+
+def _blocks(known: Constraints, items: Index, unit: Index, n_units: int) -> tuple[Index, Index]:
+    """Units that must-links and equal labels, soft ones too, join: blocks of two units and more."""
+    ends = [known.must_link[known.must_table.active]]
+    ends += [
+        np.column_stack(label_chains(group))
+        for group in known.groups
+        if group.active and group.kind == "label"
+    ]
+    # joined on the units, not on all items: these are few
+    left, right = unit[np.searchsorted(items, np.concatenate(ends))].T
+    block = join(n_units, np.ascontiguousarray(left), np.ascontiguousarray(right))
+    order = np.argsort(block, kind="stable")
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(block[order]) > 0]))
+    length = np.diff(np.append(starts, n_units))
+    kept = np.repeat(length > 1, length)
+    return np.concatenate([[0], np.cumsum(length[length > 1])]).astype(np.int64), order[kept]
+
+
+def soft_penalty(known: Constraints, labels: NDArray[Any]) -> float:
+    """Summed strength of the soft statements that a labelling breaks, by definition."""
+    broken = known.violations(labels)
+    pairs = sum(float(t.strength[~t.hard].sum()) for t in (broken.must_link, broken.cannot_link))
+    return pairs + sum(g.n_pairs * g.weight for g in broken.groups if g.weight is not None)

@@ -1,0 +1,1 @@
+"""Labels by integer and linear programs."""

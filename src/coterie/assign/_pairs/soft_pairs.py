@@ -1,0 +1,153 @@
+"""`soft_pairs`: labels that weigh the costs of the items against the statements they break."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from coterie._arrays import Labels
+from coterie.assign._core.assignment import (
+    Assignment,
+    own_costs,
+    read_costs,
+    read_labels,
+    to_units,
+    unit_costs,
+)
+from coterie.assign._core.core import Core, Floats, build_core, soft_penalty
+from coterie.assign._exact.pairs import solve_exactly
+from coterie.assign._hard.hard_pairs import HardSolver, turned
+from coterie.assign._hard.moves import to_cheapest
+from coterie.assign._pairs.search import improve_soft, pair_energy
+from coterie.constraints import Constraints
+from coterie.exceptions import InfeasibleConstraintsError
+
+
+class SoftSolver:
+    """Labels of the units of a core under prices and prohibitions; one for all passes of a fit."""
+
+    def __init__(
+        self,
+        known: Constraints,
+        core: Core,
+        k: int,
+        *,
+        rng: np.random.RandomState,
+        budget: int = 1_000_000,
+        max_sweeps: int = 100,
+    ) -> None:
+        self.core, self.k, self.rng, self.max_sweeps = core, k, rng, max_sweeps
+        acting = core.acting
+        self.acting, self.idle = np.flatnonzero(acting), np.flatnonzero(~acting)
+        # what must hold is met first, and every later move keeps it
+        self.hard = (
+            HardSolver(known.only_hard(), core.only_forbidden(), k, budget=budget, rng=rng)
+            if core.forbids
+            else None
+        )
+
+    def first(self, cost: Floats) -> Labels:
+        """The cheapest labels, but for what is forbidden."""
+        if self.hard is None:
+            return cost.argmin(axis=1).astype(np.int32)
+        return self.hard.improve(cost, self.hard.first(cost))[0]
+
+    def improve(self, cost: Floats, labels: Labels, max_rounds: int = 100) -> tuple[Labels, int]:
+        """Move units, pairs and blocks until nothing pays, or for so many rounds."""
+        order = turned(self.acting, self.rng)
+        moves = improve_soft(self.core, cost, labels, order, self.max_sweeps, max_rounds)
+        to_cheapest(cost, self.idle, labels)
+        return labels, moves
+
+    def penalty(self, labels: Labels) -> float:
+        """What broken statements cost."""
+        return pair_energy(self.core, labels, self.k)
+
+
+def soft_pairs(
+    costs: Any,
+    constraints: Any,
+    *,
+    weight: float = 1.0,
+    labels: Any = None,
+    method: Literal["local", "exact"] = "local",
+    max_sweeps: int = 100,
+    random_state: Any = None,
+) -> Assignment:
+    """Give every item a cluster, weighing its cost against the statements that are broken.
+
+    Hard must-links are contracted, hard cannot-links and hard groups forbidden; of the rest, each broken
+    statement costs `weight` times its strength (a group that for each pair it stands for).
+
+    Parameters
+    ----------
+    costs : array of shape (n_items, k)
+        Cost of each item in each cluster.
+    constraints : Constraints or partial labels
+        What is known of the items.
+    weight : float
+        What breaking a pair of strength 1 costs, in the unit of `costs`.
+    labels : array of shape (n_items,), optional
+        Where "local" starts, if they keep to the hard statements; by default each item where it is cheapest.
+        The outcome never costs more than they do.
+    method : {"local", "exact"}
+        "local" moves units, pairs of them, and whole must-link components, as long as that pays. "exact" is a
+        mixed-integer program, for up to some 10,000 constrained cells.
+    max_sweeps : int
+        Most sweeps of "local".
+    random_state : int or RandomState, optional
+        Where the visits begin.
+
+    Returns
+    -------
+    Assignment
+        Its `penalty` is the part of `cost` that broken statements make up.
+
+    Notes
+    -----
+    Time O(n k), and O(P k + m) a sweep for P constrained units and m pairs; items that no statement names
+    are not swept. Memory O(P k).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import Constraints
+    >>> from coterie.assign import soft_pairs
+    >>> costs = np.array([[0.0, 9.0], [1.0, 5.0], [7.0, 0.0]])
+    >>> apart = Constraints(cannot_link=[(0, 1)], n_items=3)
+    >>> soft_pairs(costs, apart, weight=10.0).labels, soft_pairs(costs, apart, weight=1.0).labels
+    (array([0, 1, 1], dtype=int32), array([0, 0, 1], dtype=int32))
+    """
+    table, known = read_costs(costs, constraints)
+    n, k = table.shape
+    if method not in ("local", "exact"):
+        raise ValueError(f"method must be 'local' or 'exact'; got {method!r}.")
+    if not (np.isfinite(weight) and weight >= 0):
+        raise ValueError(f"weight must be a finite number, at least 0; got {weight!r}.")
+    answer = known.only_hard().check(k)
+    if answer.certificate is not None:
+        told = f"{answer.certificate} {answer.certificate.what_to_drop()}"
+        raise InfeasibleConstraintsError(told, answer.certificate)
+    core = build_core(known, "hard").scaled(float(weight))
+    solver = SoftSolver(known, core, k, rng=check_random_state(random_state), max_sweeps=max_sweeps)
+    price = unit_costs(table, core)
+    price -= price.min(axis=1, keepdims=True)
+    found = table.argmin(axis=1).astype(np.int32)
+    moves, optimal = 0, not core.acting.any()
+    of_unit = solver.first(price)
+    if labels is not None:
+        given = read_labels(labels, n, k)
+        if not known.only_hard().violations(given):
+            of_unit = to_units(core, given)
+    if method == "local":
+        of_unit, moves = solver.improve(price, of_unit)
+    else:
+        best, optimal = solve_exactly(core, price, 1_000_000)
+        of_unit = of_unit if best is None else best
+        if not optimal:
+            of_unit, moves = solver.improve(price, of_unit)
+    found[core.items] = of_unit[core.unit]
+    penalty = weight * soft_penalty(known, found)
+    return Assignment(found, own_costs(table, found) + penalty, penalty, moves, optimal)

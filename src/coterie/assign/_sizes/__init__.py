@@ -1,0 +1,14 @@
+"""Labels under bounds on the sizes of clusters."""
+
+from typing import TYPE_CHECKING
+
+from coterie._lazy import attach
+
+if TYPE_CHECKING:
+    from coterie.assign._sizes.bounds import SizeBounds, shortfalls, tell_shortfall
+    from coterie.assign._sizes.either_or import Choices
+    from coterie.assign._sizes.reading import are_shares, read_bounds
+    from coterie.assign._sizes.size_constrained import size_constrained_assignment
+    from coterie.assign._sizes.with_pairs import Sized, SizedSolver
+
+__all__, __getattr__, __dir__ = attach(__name__)

@@ -1,0 +1,279 @@
+"""Bounds on what a cluster holds, in numbers: whether they can be met, and what some labels miss.
+
+A bound that cannot be met is found before any work, and named with the sum that fails and by how much.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie._arrays import NOTHING, Floats
+from coterie.assign._sizes.transport import NO_KINDS, Limits, spread_missed
+from coterie.base import warn_user
+from coterie.constraints import Shortfall
+from coterie.constraints._model import said
+from coterie.exceptions import InfeasibleConstraintsError, UndecidedError, ViolatedConstraintsWarning
+
+# No maximum, as a multiple of all there is: a cluster that holds everything is not at its maximum.
+NO_MAXIMUM = 2.0
+# Units x clusters that the integer program of an assignment under bounds may have.
+MAX_CELLS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """To which group each item belongs (-1: none), and the bounds of each group in each cluster."""
+
+    names: tuple[Any, ...]
+    code: NDArray[np.int32]
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class SizeBounds:
+    """Everything that was said about sizes, in numbers.
+
+    Attributes
+    ----------
+    low, high : array of shape (k,)
+        Least and largest load of each cluster.
+    load : array of shape (n,), or (0,)
+        What each item counts; empty: 1.
+    groups : Groups or None
+        Bounds by group.
+    n : int
+        Number of items.
+    """
+
+    low: Floats
+    high: Floats
+    load: Floats
+    groups: Groups | None
+    n: int
+
+    @property
+    def total(self) -> float:
+        """The load of all items."""
+        return float(self.load.sum()) if len(self.load) else float(self.n)
+
+    @property
+    def bind(self) -> bool:
+        """Whether any bound can make a difference."""
+        free = not (self.low > 0).any() and not (self.high < self.total).any()
+        return not (free and self.groups is None)
+
+    @property
+    def n_kinds(self) -> int:
+        return 1 if self.groups is None else len(self.groups.names) + 1
+
+    def kind_bounds(self) -> tuple[Floats, Floats]:
+        """Bounds by kind of item: a row a group, and a last one for items in none."""
+        k = len(self.low)
+        if self.groups is None:
+            return np.zeros((1, k)), np.full((1, k), NO_MAXIMUM * self.total)
+        rest_low, rest_high = np.zeros((1, k)), np.full((1, k), NO_MAXIMUM * self.total)
+        return np.concatenate([self.groups.low, rest_low]), np.concatenate([self.groups.high, rest_high])
+
+    def kinds(self) -> NDArray[np.int32]:
+        """The kind of each item; empty where there is one only."""
+        if self.groups is None:
+            return NO_KINDS
+        code = self.groups.code
+        return np.where(code < 0, len(self.groups.names), code).astype(np.int32)
+
+    def limits(self) -> Limits:
+        """The same as the transport takes it."""
+        return Limits(self.low, self.high, self.kinds(), *self.kind_bounds(), self.n)
+
+    def missed(self, labels: Any) -> float:
+        """By how much some labels miss the bounds; 0 if by no more than rounding."""
+        return float(sum(one.amount for one in shortfalls(self, labels)))
+
+    def held(self, labels: Any) -> tuple[Floats, Floats]:
+        """Load of each cluster, and of each kind in it, under some labels (-1: nowhere)."""
+        k = len(self.low)
+        inside = labels >= 0
+        load = self.load[inside] if len(self.load) else None
+        size = np.bincount(labels[inside], load, k).astype(np.float64)
+        if self.groups is None:
+            return size, size[None]
+        node = self.kinds()[inside] * np.int64(k) + labels[inside]
+        return size, np.bincount(node, load, self.n_kinds * k).astype(np.float64).reshape(-1, k)
+
+
+# ---- can they be met? ---------------------------------------------------------------------------------
+
+
+def check_sums(bounds: SizeBounds) -> None:
+    """Raise where sums already show that the bounds cannot be met."""
+    low, high, total = bounds.low, bounds.high, bounds.total
+    crumb = 1e-12 * total if len(bounds.load) else 0.0
+    what = "the load of all items" if len(bounds.load) else "the number of items"
+    over = np.flatnonzero((low > high + crumb) & (high <= total))
+    if len(over):
+        h = int(over[0])
+        raise InfeasibleConstraintsError(
+            f"cluster {h}: size_min is {said(low[h])}, which is {said(low[h] - high[h])} more than its "
+            f"size_max of {said(high[h])}."
+        )
+    if low.sum() > total + crumb:
+        raise InfeasibleConstraintsError(
+            f"the minimum sizes add up to {said(low.sum())}, which is {said(low.sum() - total)} more than "
+            f"{what}, {said(total)}."
+        )
+    if high.sum() < total - crumb:
+        raise InfeasibleConstraintsError(
+            f"the maximum sizes add up to {said(high.sum())}, which is {said(total - high.sum())} less "
+            f"than {what}, {said(total)}."
+        )
+    if len(bounds.load):
+        item = int(np.argmax(bounds.load))
+        if bounds.load[item] > high.max() + crumb:
+            raise InfeasibleConstraintsError(
+                f"item {item} has a load of {said(bounds.load[item])}, which is "
+                f"{said(bounds.load[item] - high.max())} more than the largest size_max, {said(high.max())}."
+            )
+    if bounds.groups is not None:
+        _check_groups(bounds, bounds.groups, crumb)
+
+
+def _check_groups(bounds: SizeBounds, groups: Groups, crumb: float) -> None:
+    inside = groups.code >= 0
+    load = bounds.load[inside] if len(bounds.load) else None
+    total = np.bincount(groups.code[inside], load, len(groups.names)).astype(np.float64)
+    for g, name in enumerate(groups.names):
+        over = np.flatnonzero((groups.low[g] > groups.high[g] + crumb) & (groups.high[g] <= total[g]))
+        if len(over):
+            h = int(over[0])
+            raise InfeasibleConstraintsError(
+                f"group {name!r} in cluster {h}: at least {said(groups.low[g, h])} and at most "
+                f"{said(groups.high[g, h])} cannot both hold."
+            )
+        need, room = groups.low[g].sum(), groups.high[g].sum()
+        if need > total[g] + crumb:
+            raise InfeasibleConstraintsError(
+                f"group {name!r}: its minima add up to {said(need)}, which is {said(need - total[g])} more "
+                f"than it has, {said(total[g])}."
+            )
+        if room < total[g] - crumb:
+            raise InfeasibleConstraintsError(
+                f"group {name!r}: its maxima add up to {said(room)}, which is {said(total[g] - room)} less "
+                f"than it has, {said(total[g])}."
+            )
+    minima = groups.low.sum(axis=0)
+    over = np.flatnonzero(minima > bounds.high + crumb)
+    if len(over):
+        h = int(over[0])
+        raise InfeasibleConstraintsError(
+            f"cluster {h}: the minima of its groups add up to {said(minima[h])}, which is "
+            f"{said(minima[h] - bounds.high[h])} more than its size_max, {said(bounds.high[h])}."
+        )
+    rest = bounds.total - float(total.sum())
+    most = np.minimum(groups.high, total[:, None]).sum(axis=0) + rest
+    short = np.flatnonzero(most < bounds.low - crumb)
+    if len(short):
+        h = int(short[0])
+        raise InfeasibleConstraintsError(
+            f"cluster {h}: the maxima of its groups and the items in no group add up to {said(most[h])}, "
+            f"which is {said(bounds.low[h] - most[h])} less than its size_min, {said(bounds.low[h])}."
+        )
+    room = float(np.minimum(bounds.high, most).sum())
+    if room < bounds.total - crumb:
+        raise InfeasibleConstraintsError(
+            f"the maximum sizes, or where they are smaller what group_max leaves, add up to {said(room)}: "
+            f"{said(bounds.total - room)} less than there is, {said(bounds.total)}."
+        )
+    need = float(np.maximum(bounds.low, minima).sum())
+    if need > bounds.total + crumb:
+        raise InfeasibleConstraintsError(
+            "the minimum sizes, or where they are larger the sums of the groups' minima, add up to "
+            f"{said(need)}: {said(need - bounds.total)} more than there is, {said(bounds.total)}."
+        )
+    if not len(bounds.load):
+        _check_together(bounds)
+
+
+def _check_together(bounds: SizeBounds) -> None:
+    """Raise where the bounds of groups and clusters can be met each, but not all at once.
+
+    A small linear program spreads the groups over the clusters and misses as little of the sizes as it can.
+    """
+    missed = spread_missed(bounds.limits())
+    if missed.sum() > 0.5:
+        h = int(np.argmax(missed))
+        raise InfeasibleConstraintsError(
+            f"the bounds of groups and sizes cannot be met together, though each could: at best "
+            f"{said(float(np.round(missed.sum())))} items are out of bounds in all, for example "
+            f"{said(float(np.round(missed[h])))} in cluster {h}."
+        )
+
+
+def in_units(bounds: SizeBounds, prove: bool) -> tuple[SizeBounds, float]:
+    """Equal loads are loads of 1, with bounds that are smaller by as much; and that load.
+
+    Where whole items cannot meet them it raises, unless nothing is to be proven: then loads stay loads.
+    """
+    load = bounds.load
+    if not len(load) or load[0] <= 0 or (load != load[0]).any():
+        return bounds, 1.0
+    one = float(load[0])
+    groups = bounds.groups
+    if groups is not None:
+        groups = replace(groups, low=_up(groups.low / one), high=_down(groups.high / one))
+    low, high = _up(bounds.low / one), _down(bounds.high / one)
+    whole = replace(bounds, low=low, high=high, load=NOTHING, groups=groups)
+    try:
+        check_sums(whole)
+    except InfeasibleConstraintsError as error:
+        if not prove:
+            return bounds, 1.0
+        raise InfeasibleConstraintsError(
+            f"every item has a load of {said(one)}; counted in whole items, {error}"
+        ) from None
+    return whole, one
+
+
+def _up(low: Floats) -> Floats:
+    return np.ceil(low - 1e-9 * (1 + low))
+
+
+def _down(high: Floats) -> Floats:
+    return np.floor(high + 1e-9 * (1 + high))
+
+
+# ---- what was missed ----------------------------------------------------------------------------------
+
+
+def shortfalls(bounds: SizeBounds, labels: Any) -> tuple[Shortfall, ...]:
+    """The bounds that some labels miss."""
+    size, by_kind = bounds.held(labels)
+    crumb = 1e-9 * bounds.total if len(bounds.load) else 0.0
+    found = _missed_in(size, bounds.low, bounds.high, None, crumb)
+    if bounds.groups is not None:
+        for g, name in enumerate(bounds.groups.names):
+            found += _missed_in(by_kind[g], bounds.groups.low[g], bounds.groups.high[g], name, crumb)
+    return tuple(found)
+
+
+def _missed_in(size: Floats, low: Floats, high: Floats, group: Any, crumb: float) -> list[Shortfall]:
+    wrong = np.flatnonzero((size < low - crumb) | (size > high + crumb))
+    return [Shortfall(int(h), float(size[h]), float(low[h]), float(high[h]), group) for h in wrong]
+
+
+def tell_shortfall(missed: tuple[Shortfall, ...], how: str) -> None:
+    """Raise, or warn, that no assignment within the bounds was found."""
+    some = "; ".join(str(one) for one in missed[:3]) + ("; ..." if len(missed) > 3 else "")
+    message = (
+        f"no assignment within all bounds was found, nor proven that there is none; the best misses: {some}."
+    )
+    if how == "raise":
+        raise UndecidedError(
+            f"{message} Widen the bounds, raise the budget (up to {MAX_CELLS:,} cells, items times clusters, "
+            "are solved exactly), or take the best with on_shortfall='warn'."
+        )
+    warn_user(message, ViolatedConstraintsWarning)

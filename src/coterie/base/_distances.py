@@ -1,0 +1,148 @@
+"""What k-medoids asks of distances: to some items, sums within a cluster, and groups to start from.
+
+Distances are given, or worked out block by block from features; no n x n table is made. The groups are
+must-link components, merged by average linkage where they are too many: the start of the EMC method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.spatial.distance import cdist
+from sklearn.metrics import pairwise_distances
+
+from coterie._arrays import Floats, Index
+from coterie.constraints import Constraints
+
+# Groups that are merged down to n_clusters; of more, the largest are taken.
+_MAX_GROUPS = 300
+# Distances that are held at a time.
+_BLOCK = 1 << 22
+
+
+class Distances:
+    """Distances between the items: given, or worked out block by block."""
+
+    def __init__(self, X: Any, metric: Any) -> None:
+        self.X, self.metric = X, metric
+        self.words = metric_words(X, metric)
+        self.given = metric == "precomputed"
+        self.n = X.shape[0]
+
+    def between(self, rows: Index | None, columns: Index) -> Floats:
+        """Distances from some items (all: None) to others."""
+        if self.given:
+            found = self.X[:, columns] if rows is None else self.X[np.ix_(rows, columns)]
+        else:
+            some = self.X if rows is None else self.X[rows]
+            found = compare(some, self.X[columns], self.metric, self.words)
+        return np.asarray(found, dtype=np.float64)
+
+    def sums(self, members: Index, weight: Floats) -> Floats:
+        """For each member, the weighted distances from all of them to it."""
+        total = np.zeros(len(members))
+        rows = max(1, _BLOCK // len(members))
+        for start in range(0, len(members), rows):
+            part = members[start : start + rows]
+            total += weight[part] @ self.between(part, members)
+        return total
+
+
+def metric_words(X: Any, metric: Any) -> dict[str, Any]:
+    """What a metric measures from all rows at once: deviations, or their covariance."""
+    if not isinstance(metric, str) or metric not in ("seuclidean", "mahalanobis") or sparse.issparse(X):
+        return {}
+    if metric == "seuclidean":
+        return {"V": X.var(axis=0, ddof=1) if len(X) > 1 else np.ones(X.shape[1])}
+    covariance = np.atleast_2d(np.cov(X.T)) if len(X) > 1 else np.eye(X.shape[1])
+    if np.linalg.matrix_rank(covariance) < len(covariance):
+        raise ValueError(
+            'metric="mahalanobis" needs features of which none follows from the others, and more rows than '
+            "features; leave some out."
+        )
+    return {"VI": np.linalg.inv(covariance)}
+
+
+def compare(X: Any, Y: Any, metric: Any, words: Mapping[str, Any] | None = None) -> Any:
+    """Distances from rows to rows; Euclidean ones from differences, so that an item is at 0 from itself."""
+    dense = not (sparse.issparse(X) or sparse.issparse(Y))
+    if dense and metric in ("euclidean", "l2", "sqeuclidean"):
+        return cdist(X, Y, "sqeuclidean" if metric == "sqeuclidean" else "euclidean")
+    return pairwise_distances(X, Y, metric=metric, **(words or {}))
+
+
+def first_of_least(total: Floats, mass: Floats) -> int:
+    """The first entry that is least but for rounding: two items of a pair have equal sums.
+
+    An item without weight does not stand for others, as if it were not there.
+    """
+    total = np.where(mass > 0, total, np.inf) if (mass > 0).any() else total
+    return int(np.argmax(total <= total.min() * (1.0 + 1e-9)))
+
+
+def middle_item(distances: Distances, mass: Floats) -> tuple[int, float]:
+    """The best single medoid among a sample of the items, and what it costs."""
+    sample = np.arange(0, distances.n, distances.n // 1000 + 1)
+    total = distances.sums(sample, mass)
+    item = int(sample[first_of_least(total, mass[sample])])
+    counted = float(mass[sample].sum())
+    return item, float(total.min()) / counted if counted > 0 else 0.0
+
+
+def one_medoid(distances: Distances, mass: Floats) -> float:
+    """Mean distance to the best single medoid; 1 where all items are in one place."""
+    return middle_item(distances, mass)[1] or 1.0
+
+
+def joined_groups(known: Constraints, k: int) -> list[Index]:
+    """Must-link components of two items and more, largest first; else items that cannot-links name."""
+    items = known.constrained_items
+    component = known.components[items] if len(items) else items
+    order = np.argsort(component, kind="stable")
+    cuts = np.flatnonzero(np.diff(component[order])) + 1
+    parts = [items[part] for part in np.split(order, cuts)] if len(items) else []
+    groups = sorted((part for part in parts if len(part) > 1), key=len, reverse=True)
+    groups = groups[: max(_MAX_GROUPS, k)]
+    alone = [part for part in parts if len(part) == 1]
+    return groups if len(groups) >= k else groups + alone[: k - len(groups)]
+
+
+def merged(distances: Distances, known: Constraints, groups: list[Index], k: int) -> list[Index]:
+    """Merge the two closest groups, by average linkage, until k are left."""
+    items = np.concatenate(groups)
+    size = np.array([len(group) for group in groups], dtype=np.float64)
+    starts = np.concatenate([[0], np.cumsum(size[:-1])]).astype(np.int64)
+    total = np.empty((len(groups), len(groups)))
+    for row, group in enumerate(groups):
+        total[row] = np.add.reduceat(distances.between(group, items).sum(axis=0), starts)
+    total = 0.5 * (total + total.T)
+
+    owner = np.full(distances.n, -1, dtype=np.int64)
+    owner[items] = np.repeat(np.arange(len(groups)), size.astype(np.int64))
+    ends = owner[known.cannot_link[known.cannot_table.active]]
+    ends = ends[(ends >= 0).all(axis=1)]
+    m = len(groups)
+    apart = sparse.coo_matrix((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), (m, m)).toarray() > 0
+    apart |= apart.T
+    members: list[Index | None] = list(groups)
+    gone = np.zeros(m, dtype=bool)
+    for _ in range(m - k):
+        mean = total / np.outer(size, size)
+        np.fill_diagonal(mean, np.inf)
+        mean[gone] = np.inf
+        mean[:, gone] = np.inf
+        legal = np.where(apart, np.inf, mean)
+        use = legal if np.isfinite(legal).any() else mean
+        a, b = np.unravel_index(int(np.argmin(use)), use.shape)
+        members[a] = np.concatenate([members[a], members[b]])
+        members[b] = None
+        total[a] += total[b]
+        total[:, a] += total[:, b]
+        size[a] += size[b]
+        apart[a] |= apart[b]
+        apart[:, a] |= apart[:, b]
+        gone[b] = True
+    return [np.sort(group) for group in members if group is not None]

@@ -1,0 +1,1 @@
+"""What was asked: read, checked, fitted, saved."""

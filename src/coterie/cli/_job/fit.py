@@ -1,0 +1,59 @@
+"""Fit the model of a job: with a bar, and with every way of failing told in the user's words."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+from coterie.cli._job.request import Job
+from coterie.cli._speak.screen import FitSteps, Screen
+from coterie.cli._speak.trouble import INFEASIBLE, UNDECIDED, Trouble, in_options, told
+
+
+def features_of(job: Job, screen: Screen) -> Any:
+    """Turn the columns into numbers."""
+    from coterie.tables import TableError
+
+    with screen.stage("preparing the columns"):
+        try:
+            X = job.plan.fit(job.table)
+        except TableError as error:
+            raise Trouble(str(error)) from None
+    if job.request.metric == "auto":
+        job.metric = job.plan.metric  # rows without a word change it
+    return X
+
+
+def fit(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str], float]:
+    """The fitted model, what it warned of, and the seconds it took."""
+    from coterie.exceptions import (
+        DeadEndError,
+        InfeasibleConstraintsError,
+        UndecidedError,
+        ViolatedConstraintsWarning,
+    )
+
+    model = job.estimator()
+    words = "clustering (a first run also compiles its loops)"
+    with screen.stage(words) as stage, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ViolatedConstraintsWarning)  # told at the end, in full
+        if hasattr(model, "set_callbacks"):
+            model.set_callbacks(FitSteps(stage))
+        start = time.perf_counter()
+        try:
+            model.fit(X, constraints=job.known, **job.fit_words)
+        except InfeasibleConstraintsError as error:
+            raise Trouble("what you know cannot all be met", INFEASIBLE, in_options(str(error))) from None
+        except (DeadEndError, UndecidedError) as error:
+            head, _, rest = told(error).partition("\n")
+            raise Trouble(head, UNDECIDED, rest) from None
+        except (ValueError, TypeError, ImportError) as error:
+            name, problem = job.choice.method.name, told(error)
+            raise Trouble(problem if name in problem else f"{name}: {problem}") from None
+        seconds = time.perf_counter() - start
+    if hasattr(model, "set_callbacks"):
+        model.set_callbacks()
+    notes = list(dict.fromkeys(in_options(str(warning.message)) for warning in caught))
+    return model, notes, seconds

@@ -1,0 +1,176 @@
+"""Which method does it, with which parameters: the rule or the user's choice, bounds, and `--set`."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from typing import TYPE_CHECKING, Any
+
+from coterie.cli._speak.trouble import INFEASIBLE, Trouble, one_line
+
+if TYPE_CHECKING:
+    from coterie.cli._job.request import Request
+    from coterie.constraints import Constraints
+    from coterie.methods import Choice, Method, Task
+
+
+def choose_method(
+    request: Request, n_rows: int, known: Constraints, metric: str
+) -> tuple[Choice, dict[str, Any]]:
+    """The method and why, and all parameters that were chosen or typed."""
+    from coterie.exceptions import InfeasibleConstraintsError
+    from coterie.methods import choose
+
+    task = _task(request, n_rows, known, metric)
+    if request.method.casefold() == "auto":
+        if task.n_clusters is None:
+            raise Trouble(f"say with -k how many clusters; {_finders()} finds out by itself (--method)")
+        try:
+            choice = choose(task)
+        except InfeasibleConstraintsError as error:
+            raise Trouble("what you know cannot all be met", INFEASIBLE, str(error)) from None
+    else:
+        choice = _asked_for(request, n_rows)
+    settings = _settings(request, choice)
+    _check_number(task, choice.method, settings)
+    refused = choice.method.refuses(task, settings)
+    if refused is not None:
+        raise Trouble(f"{choice.method.name} {refused}; `coterie methods` lists what each takes")
+    return choice, {**choice.parameters, **_bounds(request), **settings}
+
+
+def _asked_for(request: Request, n_rows: int) -> Choice:
+    from coterie.methods import ONE_START_ABOVE, Choice, find_method
+
+    try:
+        method = find_method(request.method)
+    except ValueError as error:
+        raise Trouble(str(error)) from None
+    if n_rows > ONE_START_ABOVE and method.starts:
+        return Choice(method, "asked for; one start, since there are many rows", {"n_init": 1})
+    return Choice(method, "asked for")
+
+
+def _task(request: Request, n_rows: int, known: Constraints, metric: str) -> Task:
+    from coterie.methods import Task
+
+    bounds = set()
+    if request.size_min is not None or request.size_max is not None:
+        bounds.add("sizes")
+    if request.size_min is not None:
+        bounds.add("minima")
+    if request.load is not None:
+        if not bounds:
+            raise Trouble("--load counts in bounds on sizes; give --size-min or --size-max too")
+        bounds.add("loads")
+    if request.group_min is not None or request.group_max is not None:
+        if request.group is None:
+            raise Trouble("--group-min and --group-max need --group, the column that holds the groups")
+        bounds.add("groups")
+    elif request.group is not None:
+        raise Trouble("--group needs --group-min or --group-max: how many of each group a cluster holds")
+    return Task(
+        n_rows,
+        request.n_clusters,
+        known,
+        frozenset(bounds),
+        metric,
+        connected=request.connected is not None,
+        weighted=request.weight is not None,
+    )
+
+
+def _finders() -> str:
+    """The methods that find the number of clusters."""
+    from coterie.methods import METHODS
+
+    return " or ".join(method.name for method in METHODS if not method.takes_k)
+
+
+def _check_number(task: Task, method: Method, settings: dict[str, Any]) -> None:
+    """The number of clusters is said once: by -k, by a distance at which merging stops, or by the method."""
+    if task.n_clusters is not None and not method.takes_k:
+        raise Trouble(f"{method.name} finds the number of clusters itself; leave -k {task.n_clusters} out")
+    if task.n_clusters is None and method.takes_k and settings.get("distance_threshold") is None:
+        raise Trouble(
+            f"say with -k how many clusters {method.name} shall make; {_finders()} finds out by itself"
+        )
+
+
+def _bounds(request: Request) -> dict[str, Any]:
+    typed = {
+        "size_min": request.size_min,
+        "size_max": request.size_max,
+        "group_min": request.group_min,
+        "group_max": request.group_max,
+    }
+    for name in ("group_min", "group_max"):
+        if "," in (typed[name] or ""):
+            raise Trouble(
+                f"--{name.replace('_', '-')} {typed[name]}: give one number, which holds for every group"
+            )
+    return {name: _bound(name, text) for name, text in typed.items() if text is not None}
+
+
+_LARGEST = 2**53  # above, whole numbers are no longer exact
+
+
+def _bound(name: str, text: str) -> Any:
+    """A number of items, a share of the mean size, or one of these for each cluster."""
+    option = f"--{name.replace('_', '-')}"
+    numbers: list[float] = []
+    for part in text.split(","):
+        try:
+            number: float = int(part)
+        except ValueError:
+            try:
+                number = float(part)
+            except ValueError:
+                raise Trouble(
+                    f"{option} {text}: {part.strip()!r} is not a number; give one number, a share such as "
+                    "0.8, or one number for each cluster, with commas"
+                ) from None
+        if not abs(number) <= _LARGEST:
+            raise Trouble(f"{option} {one_line(text)[:40]}: give a number that is not out of all bounds")
+        numbers.append(number)
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+# Parameters that have an option of their own.
+_OPTIONS = {
+    "n_clusters": "-k",
+    "n_components": "-k",
+    "random_state": "--seed",
+    "connectivity": "--connected",
+    "metric": "--metric",
+    "size_min": "--size-min",
+    "size_max": "--size-max",
+    "group_min": "--group-min",
+    "group_max": "--group-max",
+}
+
+
+def _settings(request: Request, choice: Choice) -> dict[str, Any]:
+    """What `--set name=value` says about parameters of the method."""
+    found: dict[str, Any] = {}
+    if not request.settings:
+        return found
+    allowed = set(choice.method.estimator().get_params()) - {*_OPTIONS, "verbose", "warm_start"}
+    for setting in request.settings:
+        name, equals, value = setting.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals:
+            raise Trouble(f"--set {setting}: write it as name=value")
+        if name in _OPTIONS:
+            raise Trouble(f"--set {setting}: say that with {_OPTIONS[name]}")
+        if name not in allowed:
+            near = difflib.get_close_matches(name, sorted(allowed), n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(allowed))}"
+            raise Trouble(f"--set {setting}: {choice.method.name} has no parameter {name!r} to set; {hint}")
+        try:
+            found[name] = json.loads(value)
+        except (ValueError, RecursionError):
+            found[name] = value
+        if value in ("inf", "Infinity"):
+            found[name] = float("inf")
+    return found

@@ -1,0 +1,286 @@
+"""What the user asked for, read and checked before any work: table, features, statements, method."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coterie.cli._job.method import choose_method
+from coterie.cli._speak.trouble import Trouble, in_options, told
+
+if TYPE_CHECKING:
+    from coterie.cli._job.neighbours import Neighbours
+    from coterie.cli._speak.screen import Screen
+    from coterie.constraints import Constraints
+    from coterie.methods import Choice
+    from coterie.tables import FeaturePlan, Table
+
+_LABELS, _SURE = re.compile(r"cluster(_\d+)?"), re.compile(r"probability(_\d+)?")
+PAIR_COLUMNS = "i, j, kind (must-link or cannot-link), and if you like weight, confidence, hard, source"
+
+
+@dataclass
+class Request:
+    """The options that commands share, as they were typed."""
+
+    data: Path
+    n_clusters: int | None = None
+    id_column: str | None = None
+    pairs: Path | None = None
+    labels: str | None = None
+    distinct: str | None = None
+    across: str | None = None
+    connected: Path | None = None
+    method: str = "auto"
+    size_min: str | None = None
+    size_max: str | None = None
+    load: str | None = None
+    weight: str | None = None
+    group: str | None = None
+    group_min: str | None = None
+    group_max: str | None = None
+    columns: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    numeric: Sequence[str] = ()
+    category: Sequence[str] = ()
+    text: Sequence[str] = ()
+    map_columns: str | None = None
+    scale: bool = True
+    impute: bool = False
+    metric: str = "auto"
+    seed: int = 0
+    settings: Sequence[str] = ()
+
+    def roles(self) -> dict[str, str]:
+        """Columns that are used for something else than telling items apart, and for what."""
+        given = {
+            "id": self.id_column,
+            "known labels": self.labels,
+            "distinct groups": self.distinct,
+            "groups that stay apart": self.across,
+            "load": self.load,
+            "weight": self.weight,
+            "group": self.group,
+        }
+        return {column: f"used as {use}" for use, column in given.items() if column is not None}
+
+
+@dataclass
+class Job:
+    """A request that can be done: what was read, and what will be fitted."""
+
+    request: Request
+    table: Table
+    plan: FeaturePlan
+    known: Constraints
+    choice: Choice
+    metric: str
+    parameters: dict[str, Any]
+    fit_words: dict[str, Any] = field(default_factory=dict)
+    coordinates: Any = None
+    coordinate_names: tuple[str, str] | None = None
+    neighbours: Neighbours | None = None
+
+    def estimator(self) -> Any:
+        """The estimator, not yet fitted."""
+        try:
+            return self.choice.method.build(
+                self.n_clusters,
+                metric=self.metric,
+                random_state=self.request.seed,
+                **self.all_parameters(),
+            )
+        except ValueError as error:
+            raise Trouble(told(error)) from None
+
+    def all_parameters(self) -> dict[str, Any]:
+        """What is set, and the graph of neighbours, which is no thing to print."""
+        graph = {} if self.neighbours is None else {"connectivity": self.neighbours.graph}
+        return {**self.parameters, **graph}
+
+    @property
+    def n_clusters(self) -> int | None:
+        """How many clusters are asked for; None: the method finds out."""
+        return self.request.n_clusters
+
+
+def read_data(request: Request, screen: Screen, only: Sequence[str] | None = None) -> Table:
+    """Read the user's table; `only` these columns where that is enough."""
+    from coterie.tables import TableError, read_table
+
+    with screen.stage(f"reading {request.data.name}"):
+        try:
+            return read_table(request.data, only=only)
+        except TableError as error:
+            raise Trouble(str(error)) from None
+
+
+def prepare(request: Request, screen: Screen) -> Job:
+    """Read everything, check it, and choose a method; nothing is fitted yet."""
+    from coterie.tables import TableError, plan_features
+
+    table = read_data(request, screen)
+    for option in ("columns", "drop", "numeric", "category", "text"):
+        setattr(request, option, _names(getattr(request, option), table))
+    k = request.n_clusters
+    if k is not None and k > table.n_rows:
+        raise Trouble(f"-k {k}, but {request.data.name} has {table.n_rows:,} rows; ask for fewer clusters")
+    try:
+        fit_words = _fit_words(request, table)
+        coordinates, names = coordinates_of(request, table)
+        with screen.stage("looking at the columns"):
+            plan = plan_features(
+                table,
+                leave_out={**_earlier_labels(request, table), **request.roles()},
+                columns=list(request.columns) or None,
+                drop=request.drop,
+                numeric=request.numeric,
+                category=request.category,
+                text=request.text,
+                scale=request.scale,
+                impute=request.impute,
+            )
+    except TableError as error:
+        raise Trouble(str(error)) from None
+    known = read_statements(request, table, screen)
+    neighbours = None
+    if request.connected is not None:
+        from coterie.cli._job.neighbours import read_neighbours
+
+        with screen.stage(f"reading {request.connected.name}"):
+            neighbours = read_neighbours(
+                request.connected, table, request.id_column, table.ids(request.id_column)
+            )
+    metric = plan.metric if request.metric == "auto" else request.metric
+    with screen.stage("choosing a method"):
+        choice, parameters = choose_method(request, table.n_rows, known, metric)
+    return Job(
+        request, table, plan, known, choice, metric, parameters, fit_words, coordinates, names, neighbours
+    )
+
+
+def _names(values: Sequence[str], table: Table) -> list[str]:
+    """Names of columns as they were typed: one, or several with commas, quoted where they hold a comma."""
+    found: list[str] = []
+    for value in values:
+        if value in table.names:
+            found.append(value)
+        else:
+            found += [
+                name.strip() for name in next(csv.reader([value], skipinitialspace=True), []) if name.strip()
+            ]
+    return found
+
+
+def _earlier_labels(request: Request, table: Table) -> dict[str, str]:
+    """Columns that `coterie cluster` or `apply` may have written: the old answer is no feature."""
+    wished = {*request.columns, *request.numeric, *request.category, *request.text}
+    why = "looks like the clusters of an earlier run; --category takes it all the same"
+    found = {name: why for name in table.names if _LABELS.fullmatch(name) and name not in wished}
+    if found:  # alone, a column of that name is the user's own
+        why = "looks like the probabilities of an earlier run; --numeric takes it all the same"
+        found |= {name: why for name in table.names if _SURE.fullmatch(name) and name not in wished}
+    return found
+
+
+# ---- what is known ------------------------------------------------------------------------------------
+
+
+def read_statements(request: Request, table: Table, screen: Screen) -> Constraints:
+    """Everything that the user states about the items, as one value."""
+    from coterie.constraints import Constraints
+    from coterie.tables import TableError
+
+    try:
+        ids = table.ids(request.id_column)
+        known = Constraints(n_items=table.n_rows) if ids is None else Constraints(ids=ids)
+        if request.pairs is not None:
+            with screen.stage(f"reading {request.pairs.name}"):
+                known = known | _read_pairs(request, table, ids)
+        if request.labels is not None:
+            known = known | Constraints.from_labels(table.column(request.labels).to_list(), ids=ids)
+        groups = ((request.distinct, Constraints.distinct), (request.across, Constraints.across))
+        for column, build in groups:
+            if column is not None:  # as text: here -1 is a group like others
+                values = [None if x is None or x != x else str(x) for x in table.column(column).to_list()]
+                known = known | build(values, ids=ids)
+    except (TableError, ValueError, TypeError) as error:
+        raise Trouble(in_options(str(error))) from None
+    return known
+
+
+def _read_pairs(request: Request, table: Table, ids: Any) -> Constraints:
+    from coterie.constraints import Constraints
+    from coterie.tables import TableError, read_table
+
+    path = request.pairs
+    assert path is not None
+    if path.exists() and not path.is_file():  # a folder, or a pipe that nobody writes to
+        raise Trouble(f"{path} is no file; --pairs takes a .csv, .tsv, .json, .jsonl or .parquet")
+    try:
+        if path.suffix.lower() in (".tsv", ".jsonl", ".ndjson"):
+            frame = read_table(path).frame
+            return Constraints.from_frame(frame, ids=ids, n_items=None if ids is not None else table.n_rows)
+        return Constraints.read(path, ids=ids, n_items=None if ids is not None else table.n_rows)
+    except (TableError, ValueError, TypeError, KeyError, OSError, csv.Error, ImportError) as error:
+        raise Trouble(_with_hint(told(error), request, table)) from None
+
+
+def _with_hint(message: str, request: Request, table: Table) -> str:
+    """Say what to do about ids that are not there."""
+    if "pass --id" in message:
+        return message.replace("pass --id", "name the column that holds them with --id")
+    if "unknown id" in message:
+        return f"{message}; ids are those of the column {request.id_column!r} of {table.path.name}"
+    if "column" in message and "kind" not in message:
+        return f"{message} (a file of pairs has the columns {PAIR_COLUMNS})"
+    return message
+
+
+# ---- columns that are given to the fit ----------------------------------------------------------------
+
+
+def _fit_words(request: Request, table: Table) -> dict[str, Any]:
+    words: dict[str, Any] = {}
+    if request.weight is not None:
+        words["sample_weight"] = _amounts(table, request.weight, "--weight")
+    if request.load is not None:
+        words["size_weight"] = _amounts(table, request.load, "--load")
+    if request.group is not None:
+        import numpy as np
+
+        words["groups"] = np.array(table.column(request.group).to_list(), dtype=object)
+    return words
+
+
+def _amounts(table: Table, column: str, option: str) -> Any:
+    """Numbers that count something: none is negative, and they have a sum."""
+    import numpy as np
+
+    amounts = table.numbers(column)
+    if (amounts < 0).any():
+        row = int(np.argmax(amounts < 0))
+        raise Trouble(f"{option} {column}: row {row} is {amounts[row]:g}; it cannot be less than 0")
+    with np.errstate(over="ignore"):
+        total = float(amounts.sum())
+    if total == 0:
+        raise Trouble(f"{option} {column}: it is 0 in every row")
+    if not total < 1e300:
+        raise Trouble(f"{option} {column}: the numbers are too large to be added up")
+    return amounts
+
+
+def coordinates_of(request: Request, table: Table) -> tuple[Any, tuple[str, str] | None]:
+    """The columns that place the items on the map."""
+    if request.map_columns is None:
+        return None, None
+    import numpy as np
+
+    names = _names([request.map_columns], table)
+    if len(names) != 2 or names[0] == names[1]:
+        raise Trouble(f"--map {request.map_columns}: give two columns, such as --map longitude,latitude")
+    return np.column_stack([table.numbers(name) for name in names]), (names[0], names[1])

@@ -1,0 +1,1 @@
+"""What the command says, and how it fails."""

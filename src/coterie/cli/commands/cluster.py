@@ -1,0 +1,364 @@
+"""`coterie cluster`: from a table and what is known to labels, a report and a model, in one folder."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import time
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from coterie._words import count_of
+from coterie.cli._job.fit import features_of, fit
+from coterie.cli._job.output_folder import MARK, check_free, whole_folder
+from coterie.cli._job.request import Job, Request, prepare
+from coterie.cli._speak.command_line import typed, with_options
+from coterie.cli._speak.screen import Screen, as_json
+from coterie.cli._speak.trouble import DONE, Trouble, in_options, one_line
+
+RUN_FORMAT, MODEL_FORMAT = "coterie-run", "coterie-model"
+_MOST_LISTED = 200  # columns that a plan lists
+_MOST_BLOCKED = 5  # reasons on the screen; run.json has more
+# What a table is written as; matrices have no columns of their own and become a CSV of rows and labels.
+_WRITTEN_AS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+
+def cluster(
+    request: Request,
+    screen: Screen,
+    target: Path,
+    *,
+    force: bool,
+    title: str | None,
+    report: bool,
+    plan_only: bool,
+) -> int:
+    """Do the whole job, or with `plan_only` say what it would be."""
+    started = time.perf_counter()
+    check_free(target, force)
+    job = prepare(request, screen)
+    say_data(job, screen)
+    screen.say(f"Method: {_method_words(job)}")
+    if plan_only:
+        screen.table(
+            ["column", "use", "why"],
+            [
+                (one_line(column.name), column.use, column.reason)
+                for column in job.plan.columns[:_MOST_LISTED]
+            ],
+        )
+        if len(job.plan.columns) > _MOST_LISTED:
+            screen.say(f"... and {len(job.plan.columns) - _MOST_LISTED:,} more columns; --json lists all.")
+        screen.say(f"Would write {target}; nothing was done.")
+        screen.finish({"plan": _plan(job), "out": str(target)})
+        return DONE
+    # the folder comes first, so that a place where one cannot write is told before the work
+    with whole_folder(target, force) as folder:
+        said = set(job.plan.notes)
+        X = features_of(job, screen)
+        for note in job.plan.notes:
+            if note not in said:
+                screen.say(f"  {note}")
+        model, warned, seconds = fit(job, X, screen)
+        for warning in warned:
+            screen.say(f"Note: {warning}")
+        facts = {
+            "format": RUN_FORMAT,
+            "command": command_again(),
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            **_plan(job),
+            "n_clusters_asked": job.n_clusters,
+            "warnings": warned,
+            **_outcome(model),
+            "versions": versions(),
+            "map": job.request.map_columns,
+        }
+        facts["title"] = title or f"{job.table.path.name}: {count_of(facts['n_clusters'], 'cluster')}"
+        facts["data"]["blake2b"] = fingerprint(job.table.path)
+        files = _write(folder, job, X, model, facts, seconds, screen, report)
+        facts["seconds"] = {"fit": round(seconds, 4), "all": round(time.perf_counter() - started, 4)}
+        facts["files"] = [*files, MARK]
+        (folder / MARK).write_text(as_json(facts) + "\n", encoding="utf-8")
+    for line in _summary(model, facts):
+        screen.say(line)
+    screen.say(f"\nWrote {target}/: {', '.join(facts['files'])} ({facts['seconds']['all']:.1f} s)")
+    screen.say(f"Again: {facts['command']}")
+    screen.finish({**facts, "out": str(target)})
+    return DONE
+
+
+def _write(
+    folder: Path,
+    job: Job,
+    X: Any,
+    model: Any,
+    facts: dict[str, Any],
+    seconds: float,
+    screen: Screen,
+    report: bool,
+) -> list[str]:
+    """Write everything but the file that marks a whole run; the names of the files."""
+    import joblib
+
+    from coterie.tables import TableError, free_name, write_table
+
+    ending = next(
+        (suffix for suffix in reversed(job.table.path.suffixes) if suffix.lower() in _WRITTEN_AS), ""
+    )
+    labels_file = f"labels.{_WRITTEN_AS.get(ending.lower(), 'csv')}"
+    facts["label_column"] = free_name(job.table, "cluster")
+    sure = {}
+    if hasattr(model, "responsibilities_"):
+        from coterie.report._facts import own_probability
+
+        facts["probability_column"] = free_name(job.table, "probability")
+        sure[facts["probability_column"]] = own_probability(model, model.labels_)
+    with screen.stage("writing labels"):
+        try:
+            write_table(job.table, folder / labels_file, {facts["label_column"]: model.labels_, **sure})
+        except TableError as error:
+            raise Trouble(str(error)) from None
+    files = [labels_file]
+    plain, weight = None, job.fit_words.get("sample_weight")
+    if report:
+        from coterie.report import plain_labels
+
+        with screen.stage("clustering without what you know, to compare"):
+            plain = plain_labels(model, X, sample_weight=weight)
+    if job.known:
+        from coterie.report import constraint_outcomes
+
+        with screen.stage("writing constraints"):
+            outcomes = constraint_outcomes(model, X, job.known, plain, sample_weight=weight)
+            _write_rows(folder / "constraints.csv", outcomes)
+        files.append("constraints.csv")
+    bundle = {
+        "format": MODEL_FORMAT,
+        "model": model,
+        "plan": job.plan,
+        "plain": plain,
+        "fit_words": job.fit_words,
+        "id_column": job.request.id_column,
+        "labels_file": labels_file,
+        "seconds": seconds,
+        "versions": facts["versions"],
+    }
+    joblib.dump(bundle, folder / "model.joblib")
+    files.append("model.joblib")
+    if report:
+        from coterie.report import write_report
+
+        with screen.stage("writing the report"):
+            write_report(
+                folder / "report.html",
+                model,
+                X,
+                constraints=job.known,
+                ids=job.known.ids,
+                features=job.plan.features,
+                coordinates=job.coordinates,
+                coordinate_names=job.coordinate_names,
+                plain=plain,
+                title=facts["title"],
+                command=facts["command"],
+                notes=notes_of(facts),
+                seconds=seconds,
+                **job.fit_words,
+            )
+        files += sorted(path.name for path in folder.iterdir() if path.suffix in (".html", ".png"))
+    return files
+
+
+def _write_rows(path: Path, columns: dict[str, Any]) -> None:
+    import polars as pl
+
+    pl.DataFrame(columns, strict=False).write_csv(path)
+
+
+def notes_of(facts: dict[str, Any]) -> list[str]:
+    """What the report says about how the run was made."""
+    return [*facts["features"], f"Method: {facts['method']} ({facts['reason']}).", *facts["warnings"]]
+
+
+# ---- words --------------------------------------------------------------------------------------------
+
+
+def _method_words(job: Job) -> str:
+    parameters = dict(job.parameters)
+    threshold = parameters.get("distance_threshold")
+    k = f"k = {job.n_clusters}"
+    if job.n_clusters is None:
+        k = "k is found by the method" if threshold is None else "k follows from the distance"
+    given = "".join(f", {name} = {value}" for name, value in parameters.items())
+    distance = ", cosine distance" if job.metric == "cosine" else ""
+    along = "" if job.neighbours is None else f", connected along {job.neighbours.path.name}"
+    return f"{job.choice.method.name} ({job.choice.reason}); {k}{given}{along}{distance}"
+
+
+def _plan(job: Job) -> dict[str, Any]:
+    method = job.choice.method
+    return {
+        "data": {
+            "path": str(job.table.path.resolve()),
+            "rows": job.table.n_rows,
+            "columns": len(job.table.names),
+        },
+        "features": [*job.table.notes, *job.plan.notes],
+        "columns": [
+            {"name": column.name, "use": column.use, "reason": column.reason} for column in job.plan.columns
+        ],
+        "statements": {
+            "must_links": job.known.must_table.n,
+            "cannot_links": job.known.cannot_table.n,
+            "groups": [
+                {"kind": group.kind, "items": len(group.items), "values": group.n_codes}
+                for group in job.known.groups
+            ],
+        },
+        "n_clusters": job.n_clusters,
+        "connected": None if job.neighbours is None else job.neighbours.facts(),
+        "method": method.name,
+        "reason": job.choice.reason,
+        "metric": method.metrics[job.metric] or method.measure,
+        "parameters": job.parameters,
+        "seed": job.request.seed,
+    }
+
+
+def say_data(job: Job, screen: Screen) -> None:
+    """Say what was read, and what is made of it."""
+    from coterie.cli.commands.check import diagnostics
+
+    table = job.table
+    screen.say(f"{table.path.name}: {count_of(table.n_rows, 'row')}, {count_of(len(table.names), 'column')}")
+    for note in (*table.notes, *job.plan.notes):
+        screen.say(f"  {note}")
+    if job.known:
+        for line in diagnostics(job.known)["lines"]:
+            screen.say(f"  {line}")
+    if job.neighbours is not None:
+        screen.say(f"  {job.neighbours.words()}")
+
+
+def _outcome(model: Any) -> dict[str, Any]:
+    import numpy as np
+
+    labels = np.asarray(model.labels_)
+    broken = model.violations_
+    k = number_of_clusters(model)
+    facts = {
+        "n_clusters": int(k),
+        "sizes": np.bincount(labels[labels >= 0], minlength=k).tolist(),
+        "n_outliers": int((labels < 0).sum()),
+        "objective": float(model.objective_),
+        "n_iter": int(model.n_iter_),
+        "converged": bool(model.converged_),
+        "n_stated": broken.n_stated,
+        "n_broken": broken.n_broken,
+        "shortfalls": [str(one) for one in broken.shortfalls],
+    }
+    if hasattr(model, "prices_"):
+        facts["loads"], facts["prices"] = model.sizes_, model.prices_
+    if hasattr(model, "blocked_"):
+        facts["n_islands"], facts["n_roots"] = model.n_islands_, model.n_roots_
+        facts["repaired"] = bool(model.repaired_)
+        facts["blocked"] = [in_options(block.told) for block in islice(model.blocked_, _MOST_LISTED)]
+    if hasattr(model, "responsibilities_"):
+        facts["doubt"] = _doubt(model)
+    return facts
+
+
+def number_of_clusters(model: Any) -> int:
+    """How many clusters there are: found by the fit, or asked for; then some may be empty."""
+    asked = getattr(model, "n_clusters", None) or getattr(model, "n_components", None)
+    return int(getattr(model, "n_clusters_", None) or asked)  # type: ignore[arg-type]
+
+
+def _doubt(model: Any) -> dict[str, Any]:
+    """How sure a model with probabilities is, and how it found them."""
+    from coterie.report._facts import IN_DOUBT, WIDE_OPEN, own_probability
+
+    own = own_probability(model, model.labels_)
+    dropped = getattr(model, "dropped_constraints_", None)
+    return {
+        **{f"below_{limit:g}": int((own < limit).sum()) for limit in (IN_DOUBT, WIDE_OPEN)},
+        "inference": in_options(str(getattr(model, "inference_", ""))),
+        "cannot_links_dropped": 0 if dropped is None else int(dropped.cannot_table.n),
+        "collapsed": [int(h) for h in getattr(model, "collapsed_", ())],
+    }
+
+
+def _summary(model: Any, facts: dict[str, Any]) -> list[str]:
+    sizes = facts["sizes"]
+    shown = ", ".join(f"{size:,}" for size in sizes[:20]) + (", ..." if len(sizes) > 20 else "")
+    n_items = sum(sizes) + facts["n_outliers"]
+    left = f", {facts['n_outliers']:,} left out" if facts["n_outliers"] else ""
+    lines = [f"\n{count_of(n_items, 'item')} in {count_of(len(sizes), 'cluster')}: {shown}{left}"]
+    asked = facts["n_clusters_asked"]
+    if asked is not None and asked != len(sizes):
+        lines.append(f"{count_of(asked, 'cluster')} were asked for. What keeps these apart:")
+        lines += [f"  {line}" for line in facts.get("blocked", [])[:_MOST_BLOCKED]]
+    if facts.get("repaired"):
+        lines.append(_repaired(facts))
+    if facts["n_stated"] or facts["shortfalls"]:
+        lines.append(in_options(str(model.violations_)))
+    if "doubt" in facts:
+        lines += _in_doubt(facts["doubt"])
+    return lines
+
+
+def _in_doubt(doubt: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{count_of(doubt['below_0.9'], 'item')} in doubt (probability below 0.9), "
+        f"{doubt['below_0.6']:,} of them below 0.6"
+    ]
+    if doubt["inference"]:
+        lines.append(f"Inference: {doubt['inference']}")
+    if doubt["collapsed"]:
+        which = ", ".join(map(str, doubt["collapsed"]))
+        lines.append(f"Shrunk to almost nothing in some direction: cluster {which}; see the report.")
+    return lines
+
+
+def _repaired(facts: dict[str, Any]) -> str:
+    return (
+        f"Merging came to an end at {facts['n_roots']:,} clusters; from there items were given clusters "
+        "anew, so that everything holds. These clusters are no cut of the tree."
+    )
+
+
+def command_again() -> str:
+    """The exact command that gives this run again."""
+    words = typed()
+    if not any(word == "--seed" or word.startswith("--seed=") for word in words):
+        words = with_options(words, "--seed", "0")
+    if "--force" not in words:
+        words = with_options(words, "--force")
+    return shlex.join(["coterie", *words])
+
+
+def fingerprint(path: Path) -> str:
+    """A number that tells whether a file is still the same."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """The versions that matter for a result."""
+    import platform
+
+    import numpy as np
+    import scipy
+    import sklearn
+
+    import coterie
+
+    return {
+        "coterie": coterie.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }

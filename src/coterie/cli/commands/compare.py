@@ -1,0 +1,142 @@
+"""`coterie compare`: several methods on the user's own data; statements are held out, predicted, scored."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any
+
+from coterie.cli._job.fit import features_of
+from coterie.cli._job.request import Job, Request, prepare
+from coterie.cli._speak.command_line import typed, with_options
+from coterie.cli._speak.screen import Screen
+from coterie.cli._speak.trouble import DONE, INFEASIBLE, UNDECIDED, Trouble, in_options, told
+from coterie.cli.commands.cluster import say_data
+
+_SHORT_K = re.compile(r"-k[0-9]+")
+
+
+def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) -> int:
+    """Print a line a method, best first, and the command that takes the best."""
+    from coterie import compare as compare_methods
+    from coterie.comparison import best, in_words
+    from coterie.constraints._reading import frame_columns
+    from coterie.exceptions import DeadEndError, InfeasibleConstraintsError, UndecidedError
+    from coterie.methods import find_method
+
+    try:
+        names = [find_method(name).name for name in methods] or None
+    except ValueError as error:
+        raise Trouble(str(error)) from None
+    job = prepare(request, screen)
+    k = job.n_clusters
+    assert k is not None  # an option that must be given
+    say_data(job, screen)
+    X = features_of(job, screen)
+    with screen.stage("comparing") as stage:
+        try:
+            frame = compare_methods(
+                X,
+                job.known,
+                k,
+                methods=names,
+                metric=job.metric,
+                parameters=_parameters(job, names),
+                n_folds=n_folds,
+                **job.fit_words,
+                random_state=request.seed,
+                progress=lambda done, total, words: stage.step(done, total, f"comparing {words}"),
+                library="polars",
+            )
+        except InfeasibleConstraintsError as error:
+            raise Trouble("what you know cannot all be met", INFEASIBLE, in_options(str(error))) from None
+        except (DeadEndError, UndecidedError) as error:
+            raise Trouble(told(error), UNDECIDED) from None
+        except (ValueError, TypeError, ImportError) as error:
+            raise Trouble(told(error)) from None
+    columns = frame_columns(frame)
+    rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    screen.table(
+        ["method", "score", "error", "must-links met", "cannot-links met", "broken", "seconds", ""],
+        [_cells(row, k) for row in rows],
+        right=range(1, 7),
+    )
+    screen.say(
+        "score: share of held-out statements that came out as stated, must- and cannot-links each half"
+    )
+    screen.say(in_words(frame))
+    chosen = best(frame)
+    again = _next_command(chosen, request)
+    screen.say(f"\nTake it: {again}")
+    screen.finish({"chosen": chosen, "words": in_words(frame), "command": again, "methods": rows})
+    return DONE
+
+
+def _parameters(job: Job, names: list[str] | None) -> dict[str, Any]:
+    """Parameters for all; the number of starts only where a method makes some."""
+    from coterie.methods import find_method
+
+    parameters = job.all_parameters()
+    if names is not None and not any(find_method(name).starts for name in names):
+        parameters.pop("n_init", None)
+    return parameters
+
+
+def _cells(row: dict[str, Any], k: int) -> list[str]:
+    if row["status"] != "ok":
+        return [row["method"], "", "", "", "", "", "", row["status"]]
+    return [
+        row["method"],
+        _share(row["score"]),
+        _share(row["error"]),
+        _share(row["must_met"]),
+        _share(row["cannot_met"]),
+        _share(row["kept_broken"]),
+        f"{row['seconds']:.3f}",
+        ", ".join(["chosen"] * row["chosen"] + _other_number(row, k)),
+    ]
+
+
+def _other_number(row: dict[str, Any], k: int) -> list[str]:
+    """How many clusters there were, where that is not the number asked for."""
+    fewest, most = row["fewest"], row["most"]
+    if most <= k and row["method"] not in _finders():  # some clusters may be empty
+        return []
+    return [f"{fewest:,} clusters" if fewest == most else f"{fewest:,} to {most:,} clusters"]
+
+
+def _finders() -> set[str]:
+    from coterie.methods import METHODS
+
+    return {method.name for method in METHODS if not method.takes_k}
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None or value != value else f"{value:.3f}"
+
+
+def _next_command(chosen: str, request: Request) -> str:
+    """The command that clusters with the chosen method: what was typed, without what only `compare` has."""
+    words = _without(typed()[1:], ["--methods", "--folds"])
+    words = [word for word in words if word != "--json"]
+    if chosen == "plain":  # better without the statements
+        words = _without(words, ["--pairs", "--labels", "--distinct", "--across"])
+        for column in (request.labels, request.distinct, request.across):
+            words = words if column is None else with_options(words, "--drop", column)
+    else:
+        if chosen in _finders():
+            words = [word for word in _without(words, ["-k", "--clusters"]) if not _SHORT_K.fullmatch(word)]
+        words = with_options(words, "--method", chosen)
+    return shlex.join(["coterie", "cluster", *words])
+
+
+def _without(words: list[str], options: list[str]) -> list[str]:
+    """The words without these options and their values."""
+    kept, at = [], 0
+    while at < len(words):
+        if words[at] in options:
+            at += 1  # its value follows
+        elif words[at].partition("=")[0] not in options:
+            kept.append(words[at])
+        at += 1
+    return kept

@@ -1,0 +1,26 @@
+"""How constraints are stored, closed, combined and counted."""
+
+from typing import TYPE_CHECKING
+
+from coterie._lazy import attach
+
+if TYPE_CHECKING:
+    from coterie.constraints._model.closure import (
+        find_components,
+        join,
+        label_chains,
+        shortest_tree,
+        sparse_graph,
+    )
+    from coterie.constraints._model.pair_by_pair import MOST_GROUP_PAIRS, StatedPairs, stated_pairs
+    from coterie.constraints._model.statements import (
+        NO_PAIRS,
+        BoolArray,
+        FloatArray,
+        IntArray,
+        find_rows,
+        log_odds,
+    )
+    from coterie.constraints._model.violations import said
+
+__all__, __getattr__, __dir__ = attach(__name__)

@@ -1,0 +1,85 @@
+"""Soft statements as pairs, one by one: for methods whose price of a pair depends on the pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from coterie._arrays import Floats, Index
+from coterie.constraints import Constraints, Group
+from coterie.exceptions import UnsupportedConstraintError
+
+# Pairs that soft groups may stand for, all together.
+MOST_GROUP_PAIRS = 2_000_000
+
+
+@dataclass(frozen=True)
+class StatedPairs:
+    """Soft pairs: their items, which are cannot-links, and their strength."""
+
+    ij: Index
+    cannot: Any
+    strength: Floats
+
+    def structure(self, known: Constraints) -> Constraints:
+        """What is hard in `known`, and these pairs without their strengths."""
+        soft = Constraints(
+            must_link=self.ij[~self.cannot], cannot_link=self.ij[self.cannot], n_items=known.n_items
+        )
+        return known.only_hard() | soft
+
+
+def stated_pairs(known: Constraints, limit: int = MOST_GROUP_PAIRS) -> StatedPairs:
+    """The soft pairs of `known`, sorted; soft groups are written out, and what is said twice adds up."""
+    pairs, cannot, strength = [np.empty((0, 2), dtype=np.int64)], [np.empty(0, dtype=bool)], [np.empty(0)]
+
+    def add(found: Index, apart: bool, weight: Floats) -> None:
+        pairs.append(found)
+        cannot.append(np.full(len(found), apart))
+        strength.append(weight)
+
+    for table, apart in ((known.must_table, False), (known.cannot_table, True)):
+        rows = table.active & ~table.hard
+        add(table.ij[rows], apart, table.strength[rows])
+    soft = [group for group in known.groups if group.weight is not None and group.active]
+    total = sum(group.n_pairs() for group in soft)
+    if total > limit:
+        largest = max(soft, key=lambda group: group.n_pairs())
+        raise UnsupportedConstraintError(
+            f"soft groups are written out as pairs here, and they stand for {total:,} pairs, more than "
+            f"{limit:,} (a {largest.kind} group of {len(largest.items):,} items for {largest.n_pairs():,}). "
+            "Make the groups hard (without a weight), or use PCKMeans, which keeps groups as groups."
+        )
+    for group in soft:
+        assert group.weight is not None
+        within, across = _pairs_of(group)
+        if group.kind != "across":
+            add(within, group.kind == "distinct", np.full(len(within), group.weight))
+        if group.kind != "distinct":
+            add(across, True, np.full(len(across), group.weight))
+    said = np.column_stack([np.concatenate(pairs), np.concatenate(cannot)])
+    said, place = np.unique(said, axis=0, return_inverse=True)
+    weight = np.bincount(place.ravel(), np.concatenate(strength), len(said)).astype(np.float64)
+    return StatedPairs(np.ascontiguousarray(said[:, :2]), said[:, 2] > 0, weight)
+
+
+def _pairs_of(group: Group) -> tuple[Index, Index]:
+    """The pairs of equal codes, and those of different ones; only the kinds that the group speaks of."""
+    none = [np.empty((0, 2), dtype=np.int64)]
+    order = np.argsort(group.codes, kind="stable")
+    items, sizes = group.items[order], group.counts()
+    starts = np.cumsum(sizes) - sizes
+    within, across = none[:], none[:]
+    if group.kind != "across":
+        for size in np.unique(sizes).tolist():
+            a, b = np.triu_indices(size, 1)
+            first = starts[sizes == size][:, None]
+            within.append(np.column_stack([items[first + a].ravel(), items[first + b].ravel()]))
+    if group.kind != "distinct":
+        for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
+            mine, later = items[start : start + size], items[start + size :]
+            across.append(np.column_stack([np.repeat(mine, len(later)), np.tile(later, len(mine))]))
+    found = [np.sort(np.concatenate(parts), axis=1) for parts in (within, across)]
+    return found[0], found[1]

@@ -1,0 +1,151 @@
+"""Constraint files: CSV and JSON in the core, Parquet with the extra `parquet`.
+
+All three hold the table of `build.py`. CSV is for people and knows neither the number of items nor the ids,
+so `Constraints.read` takes them; JSON keeps both. Names of groups become text.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+from coterie.constraints._reading.build import Parts, from_columns
+from coterie.constraints._reading.frames import build_frame, frame_columns
+from coterie.constraints._reading.inputs import Ids
+
+_FORMAT = "coterie-constraints"
+_KNOWN = ".csv, .json or .parquet"
+
+
+def read_file(path: Any, ids: Ids | None, n_items: int | None) -> Parts:
+    """Read the parts of constraints from a file, by its ending."""
+    path = Path(path)
+    ending = path.suffix.lower()
+    if ending not in (".csv", ".json", ".parquet"):
+        raise ValueError(f"{path.name}: unknown ending {ending!r}; constraint files end in {_KNOWN}.")
+    if ending == ".json":
+        return _read_json(path, ids, n_items)
+    try:
+        if ending == ".csv":
+            columns, lines = _read_csv(path)
+            return from_columns(columns, ids, n_items, place="line", row_numbers=lines, text=True)
+        columns = _read_parquet(path)
+        return from_columns(columns, ids, n_items, place="row", row_numbers=_rows(columns), text=False)
+    except UnicodeDecodeError:
+        raise _not_utf8(path) from None
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from None
+
+
+def _not_utf8(path: Path) -> ValueError:
+    """The error for a file in another encoding, with the line."""
+    content = path.read_bytes()
+    try:
+        content.decode("utf-8-sig")
+        line = 1
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+    return ValueError(f"{path.name}: line {line} is not UTF-8 text; save the file as UTF-8.")
+
+
+def _rows(columns: dict[str, list[Any]]) -> range:
+    return range(max((len(cells) for cells in columns.values()), default=0))
+
+
+def _read_csv(path: Path) -> tuple[dict[str, list[Any]], list[int]]:
+    """The columns as text, and the line of each row."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        lines = csv.reader(file)
+        header = [name.strip() for name in next(lines, [])]
+        twice = [name for name in header if header.count(name) > 1]
+        if twice:
+            raise ValueError(f"the column {twice[0]} stands twice in the header.")
+        columns: dict[str, list[Any]] = {name: [] for name in header}
+        numbers: list[int] = []
+        for cells in lines:
+            if not cells:
+                continue
+            if len(cells) != len(header):
+                raise ValueError(
+                    f"line {lines.line_num}: {len(cells)} cells, but the header has {len(header)}."
+                )
+            numbers.append(lines.line_num)
+            for name, cell in zip(header, cells, strict=True):
+                columns[name].append(cell)
+    return columns, numbers
+
+
+def _read_json(path: Path, ids: Ids | None, n_items: int | None) -> Parts:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise _not_utf8(path) from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path.name}: not JSON: {error}.") from None
+    except RecursionError:
+        raise ValueError(f"{path.name}: not a file of Coterie constraints: too deeply nested.") from None
+    columns = content.get("table") if isinstance(content, dict) else None
+    if columns is None or content.get("format") != _FORMAT:
+        raise ValueError(
+            f'{path.name}: not a file of Coterie constraints ("format": "{_FORMAT}" and "table").'
+        )
+    if not isinstance(columns, dict) or len({len(cells) for cells in columns.values()}) > 1:
+        raise ValueError(f"{path.name}: the table must have columns of one length.")
+    own = content.get("ids")
+    if ids is None and own is not None:
+        ids = Ids(own)
+    if n_items is None:
+        n_items = content.get("n_items") if ids is None else len(ids)
+    try:
+        return from_columns(columns, ids, n_items, place="row", row_numbers=_rows(columns), text=False)
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from None
+
+
+def _read_parquet(path: Path) -> dict[str, list[Any]]:
+    _need_pyarrow()
+    import pyarrow.parquet as pq
+
+    return frame_columns(pq.read_table(path))
+
+
+def _need_pyarrow() -> None:
+    if importlib.util.find_spec("pyarrow") is None:
+        raise ImportError('Parquet needs pyarrow: pip install "coterie[parquet]"')
+
+
+def write_file(path: Any, columns: dict[str, list[Any]], ids: Ids | None, n_items: int) -> None:
+    """Write the table, by the ending of the path."""
+    path = Path(path)
+    ending = path.suffix.lower()
+    if ending == ".json":
+        names = None if ids is None else ids.values.tolist()
+        content = {"format": _FORMAT, "n_items": n_items, "ids": names, "table": columns}
+        try:
+            text = json.dumps(content, ensure_ascii=False)
+        except TypeError as error:
+            raise TypeError(
+                f"{path.name}: these ids cannot be written as JSON ({error}); use text."
+            ) from None
+        path.write_text(text + "\n", encoding="utf-8")
+    elif ending == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            table = csv.writer(file)
+            table.writerow(columns)
+            for row in zip(*columns.values(), strict=True):
+                table.writerow(
+                    [
+                        "" if cell is None else str(cell).lower() if isinstance(cell, bool) else cell
+                        for cell in row
+                    ]
+                )
+    elif ending == ".parquet":
+        _need_pyarrow()
+        import pyarrow.parquet as pq
+
+        pq.write_table(build_frame(columns, "pyarrow"), path)
+    else:
+        raise ValueError(f"{path.name}: unknown ending {ending!r}; constraint files end in {_KNOWN}.")

@@ -1,0 +1,300 @@
+"""Reading what the user hands in: ids, pairs, and one value a pair. Every complaint names the row.
+
+Bad input raises before anything is built. Nothing is dropped here but a must-link of an item with itself.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.constraints._model.statements import (
+    MUST_LINK,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Pairs,
+    encode_sources,
+    frozen,
+)
+
+RowName = Callable[[int], str]  # how a complaint names a row
+
+_FORM = "must be a list of pairs such as [(0, 1), (4, 7)]"
+_LARGEST = 2**62
+
+
+def as_vector(values: Any) -> NDArray[Any]:
+    """An array that keeps the types of a list: NumPy would turn ["a", -1] and ["a", nan] into text."""
+    if isinstance(values, list | tuple):
+        kinds = set(map(type, values))
+        if str in kinds and len(kinds) > 1:
+            array = np.empty(len(values), dtype=object)
+            array[:] = values
+            return array
+    return np.asarray(values)
+
+
+def whole_number(value: Any, name: str, low: int) -> int:
+    """A whole number of at least `low`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+        raise ValueError(f"{name} must be a whole number, at least {low}; got {value!r}.")
+    return int(value)
+
+
+class Ids:
+    """The user's own name of each item, in row order; unique and hashable."""
+
+    values: NDArray[Any]
+
+    def __init__(self, values: Any) -> None:
+        array = as_vector(values.values if isinstance(values, Ids) else values)
+        if array.ndim != 1:
+            raise ValueError(f"ids must be one-dimensional, one per item; got shape {array.shape}.")
+        rows: dict[Hashable, int] = {}
+        for row, name in enumerate(array.tolist()):
+            if is_missing(name):
+                raise ValueError(f"ids has no value in row {row}; give every item an id.")
+            if rows.setdefault(name, row) != row:
+                raise ValueError(
+                    f"id {name!r} stands in rows {rows[name]} and {row}; ids must be unique, "
+                    "or leave `ids` out and use row numbers."
+                )
+        self.values = frozen(array)
+        self._rows = rows
+        self._rows_of_text: dict[str, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ids) and self.values.tolist() == other.values.tolist()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Ids, (self.values,)
+
+    def _by_text(self) -> dict[str, int]:
+        by_text: dict[str, int] = {}
+        for key, row in self._rows.items():
+            if by_text.setdefault(str(key), row) != row:
+                raise ValueError(
+                    f"the ids of rows {by_text[str(key)]} and {row} are both written {str(key)!r}, so a file "
+                    "cannot tell them apart; make the ids differ as text."
+                )
+        return by_text
+
+    def row(self, name: Any, where: str, *, text: bool = False) -> int:
+        """Return the row of an id; `text` compares by the written form, as files need."""
+        table: dict[Any, int] = self._rows
+        if text:
+            if self._rows_of_text is None:
+                self._rows_of_text = self._by_text()
+            table = self._rows_of_text
+            name = name if name in table else name.strip()
+        try:
+            return table[name]
+        except (KeyError, TypeError):  # not there, or not hashable
+            if not text and str(name) in map(str, list(table)[:10_000]):
+                kinds = sorted({type(key).__name__ for key in list(table)[:100]})
+                told = f"it is {type(name).__name__}, the ids are {', '.join(kinds)}"
+                raise ValueError(f"{where}: unknown id {name!r}: {told}.") from None
+            close = difflib.get_close_matches(str(name), [str(key) for key in list(table)[:10_000]], n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            first = ", ".join(repr(key) for key in self.values[:3].tolist())
+            raise ValueError(f"{where}: unknown id {name!r}; the ids begin {first}, ...{hint}") from None
+
+
+def item_name(ids: Ids | None, item: int) -> str:
+    """How a message names an item: by the user's id if there is one."""
+    return str(item) if ids is None else str(ids.values[item])
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, or pandas' NA and NaT, of which the first answers neither yes nor no when compared."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value
+
+
+def read_pairs(value: Any, name: str, ids: Ids | None) -> IntArray:
+    """Turn a list or array of pairs into an (m, 2) array of row numbers, not yet checked for range."""
+    if value is None:
+        return np.empty((0, 2), dtype=np.int64)
+    if hasattr(value, "tocoo"):
+        raise TypeError(f"{name} is a sparse matrix; build from it with Constraints.from_matrix(matrix).")
+    if hasattr(value, "columns"):
+        raise TypeError(f"{name} is a data frame; build from it with Constraints.from_frame(frame).")
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        raise TypeError(f"{name} {_FORM}; got {value!r}.")
+    rows: Any = value if isinstance(value, np.ndarray) else list(value)
+    try:
+        # of a list, objects: what is no number stays as it was and can be named
+        array = rows if isinstance(rows, np.ndarray) else np.array(rows, dtype=object)
+    except ValueError:  # rows of different lengths
+        array = np.empty(0)
+    if len(rows) == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ValueError(_shape_complaint(rows, name))
+    if ids is not None:
+        cells = array.tolist()
+        return np.array(
+            [[ids.row(end, f"{name} row {row}") for end in pair] for row, pair in enumerate(cells)],
+            dtype=np.int64,
+        )
+    if array.dtype.kind == "i":
+        return array.astype(np.int64)
+    good = _whole(array)
+    if not good.all():
+        row = int(np.flatnonzero(~good.all(axis=1))[0])
+        raise ValueError(
+            f"{name} row {row} is {tuple(array[row].tolist())!r}: items are named by whole row numbers. "
+            "If these are your own ids, pass `ids=` with the id of every row."
+        )
+    return array.astype(np.int64)
+
+
+def _whole(array: NDArray[Any]) -> BoolArray:
+    """Which cells are whole numbers that can be row numbers; True is not a number here."""
+    if array.dtype.kind == "u":
+        return np.asarray(array <= _LARGEST)
+    if array.dtype.kind == "f":
+        array = array.astype(np.float64)
+        return (np.abs(array) <= _LARGEST) & (array == np.floor(array))
+    cells = array.ravel().tolist()
+    good = [
+        isinstance(x, int | float | np.integer | np.floating) and not isinstance(x, bool) and _fits(x)
+        for x in cells
+    ]
+    return np.array(good, dtype=bool).reshape(array.shape)
+
+
+def _fits(number: Any) -> bool:
+    return bool(abs(number) <= _LARGEST and number == int(number))
+
+
+def _shape_complaint(rows: Any, name: str) -> str:
+    for number, pair in enumerate(rows):
+        length = len(pair) if hasattr(pair, "__len__") and not isinstance(pair, str) else None
+        if length != 2:
+            return f"{name} {_FORM}; row {number} is {pair!r}. Weights go into `weight=`."
+    return f"{name} must have shape (n_pairs, 2)."
+
+
+def check_range(ij: IntArray, n_items: int, row_name: RowName) -> None:
+    """Raise if a pair names an item outside 0..n_items-1."""
+    outside = ((ij < 0) | (ij >= n_items)).any(axis=1)
+    if outside.any():
+        row = int(np.flatnonzero(outside)[0])
+        raise ValueError(
+            f"{row_name(row)} is {tuple(ij[row].tolist())}: items are numbered 0 to {n_items - 1} "
+            f"(n_items={n_items}). Check the number of items, or whether these are ids (`ids=`)."
+        )
+
+
+def infer_n_items(n_items: Any, ids: Ids | None, *tables: IntArray) -> int:
+    """Settle the number of items: as given, else one per id, else one more than the largest named."""
+    if n_items is None:
+        if ids is not None:
+            return len(ids)
+        return int(max((table.max() for table in tables if table.size), default=-1)) + 1
+    if isinstance(n_items, bool) or not isinstance(n_items, int | np.integer):
+        raise TypeError(f"n_items must be a whole number, got {n_items!r}.")
+    if n_items < 0:
+        raise ValueError(f"n_items must not be negative, got {n_items}.")
+    if ids is not None and n_items != len(ids):
+        raise ValueError(f"n_items={n_items}, but there are {len(ids)} ids.")
+    return int(n_items)
+
+
+def drop_self_pairs(pairs: Pairs, kind: str, ids: Ids | None, row_name: RowName) -> Pairs:
+    """Drop must-links of an item with itself; a cannot-link of that form is an error."""
+    same = pairs.ij[:, 0] == pairs.ij[:, 1]
+    if not same.any():
+        return pairs
+    if kind != MUST_LINK:
+        row = int(np.flatnonzero(same)[0])
+        item = item_name(ids, int(pairs.ij[row, 0]))
+        raise ValueError(
+            f"{row_name(row)} links item {item} with itself, which nothing can meet. Remove this pair."
+        )
+    return pairs.take(~same)
+
+
+def read_weight(value: Any, n_pairs: int, row_name: RowName) -> FloatArray:
+    """One strength a pair: finite, not negative; None means 1."""
+    weight = _one_per_pair(1.0 if value is None else value, n_pairs, "weight")
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise ValueError(
+            f"weight of {row_name(row)} is {weight[row]}; weights are finite and not negative (0 means no "
+            "effect; for a pair that must hold, use hard=True)."
+        )
+    return weight + 0.0  # no -0.0: equal weights have equal bits
+
+
+def read_confidence(value: Any, n_pairs: int, row_name: RowName) -> FloatArray:
+    """One probability a pair, in (0.5, 1]; None or NaN means not stated."""
+    confidence = _one_per_pair(np.nan if value is None else value, n_pairs, "confidence")
+    stated = ~np.isnan(confidence)
+    bad = stated & ~((confidence > 0.5) & (confidence <= 1))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise ValueError(
+            f"confidence of {row_name(row)} is {confidence[row]}; it is the probability that the statement "
+            "is true, above 0.5 and at most 1. Below 0.5 the opposite kind is more likely: state that one."
+        )
+    return np.where(stated, confidence, np.nan)  # one NaN, so that equal columns have equal bits
+
+
+def read_hard(value: Any, n_pairs: int) -> BoolArray:
+    """One flag a pair."""
+    flags = np.asarray(False if value is None else value)
+    if flags.dtype != np.bool_ and flags.size:
+        raise TypeError(f"hard must be True, False or one of them per pair; got {value!r}.")
+    return _spread(flags, n_pairs, "hard")
+
+
+def read_source(value: Any, n_pairs: int) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """One source a pair: a string for all, or a sequence of strings and None."""
+    if value is None:
+        return np.full(n_pairs, -1, dtype=np.int32), ()
+    if isinstance(value, str):
+        return np.zeros(n_pairs, dtype=np.int32), (value,)
+    if not hasattr(value, "__iter__"):
+        raise TypeError(f"source must be a string, or one string or None per pair; got {value!r}.")
+    names = list(value)
+    if len(names) != n_pairs:
+        raise ValueError(_length_complaint("source", len(names), n_pairs))
+    return encode_sources([None if is_missing(name) else str(name) for name in names])
+
+
+def _one_per_pair(value: Any, n_pairs: int, name: str) -> FloatArray:
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number or one number per pair; got {value!r}.") from None
+    return _spread(array, n_pairs, name)
+
+
+def _spread(array: NDArray[Any], n_pairs: int, name: str) -> NDArray[Any]:
+    if array.ndim == 0:
+        return np.full(n_pairs, array[()])
+    if array.shape != (n_pairs,):
+        length = array.shape[0] if array.ndim == 1 else array.shape
+        raise ValueError(_length_complaint(name, length, n_pairs))
+    return array
+
+
+def _length_complaint(name: str, got: Any, n_pairs: int) -> str:
+    return (
+        f"{name} has length {got}, but there are {n_pairs} pairs: give one value for all, or one per pair, "
+        "the must-links first and then the cannot-links."
+    )

@@ -1,0 +1,15 @@
+"""Rows, and how well a centre stands for them."""
+
+from typing import TYPE_CHECKING
+
+from coterie._lazy import attach
+
+if TYPE_CHECKING:
+    from coterie.distortion._broken import BrokenPairs
+    from coterie.distortion._idivergence import IDivergence
+    from coterie.distortion._mahalanobis import Mahalanobis, MahalanobisByCluster
+    from coterie.distortion._manhattan import Manhattan
+    from coterie.distortion._sqeuclidean import DISTORTIONS, Cosine, Distortion, SquaredEuclidean, total_of
+    from coterie.distortion._weighted_cosine import WeightedCosine
+
+__all__, __getattr__, __dir__ = attach(__name__)

@@ -1,0 +1,262 @@
+"""I-divergence: how badly a centre, as a distribution, stands for counts or shares; with learned weights.
+
+`sum_m a_m (x_m ln(x_m / c_m) - x_m + c_m)` is linear in x up to a part of the item alone, as all distortions
+here are. Centres are smoothed: every item brings `smoothing` pseudo-items that are uniform over the
+features, so that no centre has a zero and the smoothed mean is the exact minimiser. Two items are apart by
+the symmetric divergence to their mean. Weights `a` are learned by one of three rules. Source: Basu, Bilenko
+and Mooney 2004, (12), (13), (16), (18), (20); the rules "descent" and "gamma" are the corrections.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from scipy.special import xlogy
+
+from coterie._arrays import Floats, Index, Labels
+from coterie._compiled import chunk_rows, over_chunks
+from coterie.distortion._base import LinearDistortion
+from coterie.distortion._learned import Learned
+from coterie.distortion._rows.pair_distances import pair_blocks
+from coterie.distortion._weighted_cosine import LEAST_WEIGHT
+
+_LOG2 = float(np.log(2.0))
+# The largest weight, where a feature only gains by it.
+_MOST_WEIGHT = 1e3
+# How much the step of a rule without a prior shrinks after each pass.
+_DECAY = 0.9
+
+
+class IDivergence(Learned, LinearDistortion):
+    """I-divergence under weights of the features; attributes as in `LinearDistortion`."""
+
+    name: ClassVar[str] = "idivergence"
+
+    def __init__(
+        self,
+        X: Any,
+        sample_weight: Floats | None = None,
+        *,
+        smoothing: float = 10.0,
+        rule: str = "ascent",
+        step: float = 0.5,
+        prior: float = 1.0,
+        farthest: str = "dataset",
+        backtracks: bool = True,
+    ) -> None:
+        super().__init__(X, sample_weight)
+        self.smoothing, self.rule, self.first_step = smoothing, rule, step
+        self.prior, self.farthest = prior, farthest
+        self.backtracks = backtracks and rule != "ascent"
+        self.even = 1.0 / self.points.d
+        self.begin(1)
+
+    # ---- the data -------------------------------------------------------------------------------------
+
+    def check_values(self) -> None:
+        """Raise for numbers below zero: they have no divergence."""
+        X = self.points.X
+        if (X.data if sparse.issparse(X) else X).min(initial=0.0) < 0:
+            rows = X.min(axis=1).toarray().ravel() if sparse.issparse(X) else X.min(axis=1)
+            row = int(np.argmax(rows < 0))
+            raise ValueError(
+                f'metric="idivergence" takes counts or shares, but row {row} of X has the value '
+                f'{rows[row]:g}; shift the data, or use metric="cosine".'
+            )
+
+    def check_range(self) -> None:
+        """Raise for what has no divergence: numbers below zero, rows of zeros."""
+        self.check_values()
+        X = self.points.X
+        empty = np.flatnonzero(np.asarray(X.sum(axis=1)).ravel() == 0)
+        if len(empty):
+            more = f" and {len(empty) - 1:,} more" if len(empty) > 1 else ""
+            raise ValueError(f"row {empty[0]}{more} of X is all zeros: it says nothing; drop such rows.")
+
+    @cached_property
+    def _columns(self) -> tuple[Floats, Floats]:
+        """Weighted sums over the rows of x ln x and of x, by feature."""
+        X, n, d = self.points.X, self.points.n, self.points.d
+        if sparse.issparse(X):
+            weight = np.repeat(self.mass if len(self.mass) else np.ones(n), np.diff(X.indptr))
+            data = X.data.astype(np.float64)
+            columns = (np.bincount(X.indices, weight * part, d) for part in (xlogy(data, data), data))
+            entropy, total = (column.astype(np.float64) for column in columns)
+            return entropy, total
+
+        def job(start: int, stop: int) -> Floats:
+            rows = X[start:stop].astype(np.float64)
+            weight = self.mass[start:stop] if len(self.mass) else np.ones(len(rows))
+            return np.array([weight @ xlogy(rows, rows), weight @ rows])
+
+        entropy, total = np.sum(over_chunks(job, n, chunk_rows(n, 8 * d, 2 * d)), axis=0)
+        return entropy, total
+
+    def own_part(self, rows: Any) -> Floats:
+        """The part of the divergence of rows that no centre changes."""
+        if not sparse.issparse(rows):
+            return (xlogy(rows, rows) - rows) @ self.metric
+        part = rows.copy()
+        part.data = xlogy(rows.data, rows.data) - rows.data
+        return np.asarray(part @ self.metric)
+
+    @property
+    def spread(self) -> float:
+        """The distortion with one centre for all items."""
+        total, masses = self._columns[1][None], np.array([self.total])
+        return self.split(total, masses, self.centres(total, masses, total))[0]
+
+    @property
+    def tolerance_unit(self) -> float:
+        """The squared mean of the features: the unit of `tol`."""
+        return float(((self._columns[1] / self.total) ** 2).mean())
+
+    # ---- the metric -----------------------------------------------------------------------------------
+
+    @property
+    def plain(self) -> Any:
+        """The distortion before anything is learned: starts are made with it."""
+        before = copy.copy(self)
+        before.begin(1)
+        return before
+
+    def begin(self, k: int) -> None:
+        """Go back to where every start begins."""
+        self.step = self.first_step
+        self.use(np.ones(self.points.d))
+
+    def use(self, metric: Any) -> None:
+        """Put weights of the features in place."""
+        self.metric: Any = metric
+        self.regularized = int(((metric <= LEAST_WEIGHT) | (metric >= _MOST_WEIGHT)).sum())
+
+    def held_back(self) -> float:
+        """What the prior on the weights costs: it is least where all are one."""
+        if self.rule != "gamma":
+            return 0.0
+        return self.prior * float((self.metric - np.log(self.metric)).sum())
+
+    # ---- the pass -------------------------------------------------------------------------------------
+
+    def linear(self, centres: Floats) -> tuple[Floats, Floats]:
+        """Slopes and intercepts of the scores of the centres."""
+        logs = np.log(centres)
+        brought = self.even * np.log(self.even) - self.even - self.even * logs + centres
+        return -self.metric * logs, (centres + self.smoothing * brought) @ self.metric
+
+    def stand_in(self, rows: Floats) -> Floats:
+        """Centres that stand where rows, or means of rows, are: smoothed."""
+        return (rows + self.smoothing * self.even) / (1.0 + self.smoothing)
+
+    def as_centres(self, given: Floats) -> Floats:
+        """Centres as the user gave them; smoothed where they have zeros."""
+        if (given < 0).any():
+            raise ValueError(f"centre {int(np.argmax((given < 0).any(axis=1)))} has a value below zero.")
+        return given if (given > 0).all() else self.stand_in(given)
+
+    def value(self, sums: Floats, masses: Floats, centres: Floats) -> float:
+        """The distortion of all items, with the prior on the weights."""
+        return self.split(sums, masses, centres)[0] + self.held_back()
+
+    def split(self, sums: Floats, masses: Floats, centres: Floats) -> tuple[float, float]:
+        """The distortion of all items; the prior is told apart."""
+        slopes, intercepts = self.linear(centres)
+        entropy, total = self._columns
+        around = np.einsum("hj,hj->", sums, slopes) + masses @ intercepts
+        return max(float((entropy - total) @ self.metric + around), 0.0), 0.0
+
+    # ---- pairs and the step ---------------------------------------------------------------------------
+
+    def gaps(self, rows: Any, i: Index, j: Index) -> Floats:
+        """How far pairs of rows are apart: the divergence of both to their mean."""
+        found = np.empty(len(i))
+        for part in pair_blocks(rows, len(i)):
+            found[part] = np.asarray(_to_mean(rows[i[part]], rows[j[part]]) @ self.metric)
+        return np.maximum(found, 0.0)
+
+    def ceiling(self, rows: Any, i: Index, j: Index) -> Any:
+        """The most that pairs could be apart: of all pairs, or if these two had nothing in common."""
+        if self.farthest == "dataset":
+            return 2.0 * _LOG2 * float(np.asarray(self.points.X @ self.metric).max())
+        sizes = np.asarray(rows @ self.metric)
+        return _LOG2 * (sizes[i] + sizes[j])
+
+    def gradient(self, sums: Floats, masses: Floats, centres: Floats, pull: Any) -> Floats:
+        """Slope of the objective in the weights, without the prior; labels and centres held."""
+        entropy, total = self._columns
+        logs = np.log(centres)
+        brought = self.even * np.log(self.even) - self.even - self.even * logs + centres
+        slope = entropy - total - np.einsum("hj,hj->j", sums, logs)
+        slope += masses @ (centres + self.smoothing * brought)
+        if pull is None:
+            return slope
+        for part in pair_blocks(pull.rows, len(pull.i)):
+            left, right = pull.rows[pull.i[part]], pull.rows[pull.j[part]]
+            slope += np.asarray(pull.pull[part] @ _to_mean(left, right)).ravel()
+            if self.farthest == "pairwise":
+                slope += (
+                    _LOG2
+                    * np.asarray(np.where(pull.apart[part], -pull.pull[part], 0.0) @ (left + right)).ravel()
+                )
+        if self.farthest == "dataset":
+            paid = -float(pull.pull[pull.apart].sum())
+            sizes = np.asarray(self.points.X @ self.metric)
+            longest = int(np.argmax(sizes >= (1.0 - 1e-9) * sizes.max()))  # rounding decides nothing
+            slope += 2.0 * _LOG2 * paid * self.points.rows(np.array([longest]))[0]
+        return slope
+
+    def step_from(
+        self, labels: Labels, totals: Any, centres: Floats, pull: Any, core: Index
+    ) -> Callable[[float], Floats]:
+        """The weights after a part of a step, by the rule."""
+        slope = self.gradient(totals[0], totals[1], centres, pull)
+        before, step = self.metric, self.step
+        if self.rule == "gamma":
+            lean = self.prior + slope
+            best = np.where(lean > 0, self.prior / np.where(lean > 0, lean, 1.0), _MOST_WEIGHT)
+            best = np.clip(best, LEAST_WEIGHT, _MOST_WEIGHT)
+            return lambda share: best if share == 1.0 else before + share * (best - before)
+        if self.rule == "descent":
+            return lambda share: np.maximum(before - share * step * slope, LEAST_WEIGHT)
+        found = np.maximum(before + step * slope, LEAST_WEIGHT)
+        return lambda share: np.maximum(found / found.mean(), LEAST_WEIGHT)
+
+    def after_step(self) -> None:
+        """Take shorter and shorter steps."""
+        self.step *= _DECAY
+
+    @staticmethod
+    def distances(X: Any, centres: Any) -> Any:
+        """Symmetric divergence of each row to each centre."""
+        sizes = np.asarray(X.sum(axis=1)).ravel()
+        found = np.empty((X.shape[0], len(centres)))
+        for h, centre in enumerate(np.asarray(centres)):
+            if sparse.issparse(X):
+                there = centre[X.indices]
+                data = xlogy(X.data, X.data) + xlogy(there, there) - xlogy(X.data + there, X.data + there)
+                row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+                shared = np.bincount(row, data, X.shape[0])
+            else:
+                both = xlogy(X, X) + xlogy(centre, centre) - xlogy(X + centre, X + centre)
+                shared = both.sum(axis=1)
+            found[:, h] = _LOG2 * (sizes + centre.sum()) + shared
+        return np.maximum(found, 0.0)
+
+
+def _to_mean(left: Any, right: Any) -> Any:
+    """Divergence of two rows to their mean, by feature: h(x) + h(y) - h(x + y) + (x + y) ln 2."""
+    both = left + right
+    if not sparse.issparse(left):
+        return xlogy(left, left) + xlogy(right, right) - xlogy(both, both) + _LOG2 * both
+
+    def entropy(rows: Any) -> Any:
+        found = rows.copy()
+        found.data = xlogy(rows.data, rows.data)
+        return found
+
+    return (entropy(left) + entropy(right) - entropy(both) + _LOG2 * both).tocsr()

@@ -1,0 +1,10 @@
+"""Rows, dense or CSR: scored, added up and measured in blocks."""
+
+from typing import TYPE_CHECKING
+
+from coterie._lazy import attach
+
+if TYPE_CHECKING:
+    from coterie.distortion._rows.points import DensePoints, canonical
+
+__all__, __getattr__, __dir__ = attach(__name__)

@@ -1,0 +1,1 @@
+"""COBWEB: its score, its tree, nominal and numeric columns."""

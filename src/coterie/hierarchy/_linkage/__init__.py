@@ -1,0 +1,1 @@
+"""Merging under vetoes: a matrix, edges, neighbours or a k-d tree."""

@@ -1,0 +1,175 @@
+"""CVQEKMeans: k-means in which a broken pair costs what it would take to mend it, and pulls the centres.
+
+The objective, for labels l, centres c, soft pairs of strength s and sample weights w (D_i(h) is the squared
+distance of item i to centre h):
+
+    1/2 sum_i w_i D_i(l_i)  +  the price of each broken pair
+
+    linear (LCVQE)
+        must-link i, j cut between a = l_i and b = l_j:     s/4 (D_i(b) + D_j(a))
+        cannot-link i, j inside h:                          s/2 D_r(n)
+            r: the end farther from centre h (of two as far: the cheaper); n: the centre nearest to r but h
+    original (CVQE)
+        must-link cut between a and b:                      s/2 |c_a - c_b|^2
+        cannot-link inside h:                               s/2 |c_h - c_n|^2, n: the centre nearest to c_h
+
+With labels, r and n fixed the linear form is a sum of squared distances between points and centres, so the
+best centre is a mean: of the members, each with its weight, of every point across a cut must-link, with s/2,
+and of every point r that should be here, with s. The original form ties centres to centres: its best centres
+solve one linear system, k x k (the papers move one centre at a time, the others as they were, which need
+not lower the objective).
+
+The papers decide pair by pair and let the last decision about an item stand. Here the prices of all pairs of
+an item add up, and labels minimise the objective by moves of one unit, of both ends of a pair, and of whole
+must-link components; an end may go to any cluster, not just to the nearest two. Where a pair shares no item
+with another one the choice is exact and no order matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from coterie._arrays import Floats
+from coterie.base import instance, one_of
+from coterie.constraints import Constraints
+from coterie.distortion import SquaredEuclidean
+from coterie.kmeans._engine.loop import PrototypeLoop
+from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer, mixed_starts
+from coterie.kmeans._engine.starts import RandomState, Starts
+from coterie.kmeans._prices.cvqe import PricedByDistance, PullingLoop
+
+
+class CVQEKMeans(PrototypeClusterer):
+    """K-means in which a broken pair costs what it would take to mend it, and pulls the centres.
+
+    Minimises half the sum of squared distances to the centres plus a price for every broken pair. The price
+    is itself made of squared distances, so that there is no weight to choose and the unit of the features
+    does not matter: a must-link that is cut costs the distance of each end to the centre of the other, a
+    cannot-link inside a cluster costs the distance of its farther end to the next centre. Broken pairs
+    also pull: centres move towards the points that should be theirs. Constraints may be wrong or contradict
+    each other; what is outvoted is listed in `violations_`, and said in one warning. Pairs marked `hard`
+    hold.
+
+    Parameters
+    ----------
+    n_clusters : int, default 8
+        Number of clusters.
+    form : {"linear", "original"}, default "linear"
+        "linear" is LCVQE (Pelleg and Baras): prices are distances of points to centres. "original" is CVQE
+        (Davidson and Ravi): prices are distances between centres.
+    init : {"mixed", "neighborhoods", "k-means++", "random"} or array of shape (n_clusters, n_features)
+        As in `PCKMeans`.
+    n_init : int or "auto", default "auto"
+        Number of starts; the best is kept. "auto" is 1 where the start is given, else 4.
+    max_iter, tol, warm_start, verbose, random_state
+        As in `COPKMeans`.
+
+    Attributes
+    ----------
+    labels_, cluster_centers_, inertia_, n_iter_, converged_
+        As in `COPKMeans`; `inertia_` counts whole squared distances. A fit also ends, as converged, where ten
+        passes in a row found nothing better.
+    objective_ : float
+        What is minimised, at its least: half of `inertia_` plus what broken pairs cost.
+    history_ : array
+        The objective after each half-step (labels, centres), and at the end that of the best pass. With
+        "linear" it may rise: the farther end of a broken cannot-link can be another one after the centres
+        have moved.
+    violations_ : Violations
+        The statements that were outvoted.
+
+    See Also
+    --------
+    PCKMeans : a price of your choice for every broken pair; centres are plain means.
+
+    Notes
+    -----
+    With `s` the strength of a pair, `D_i(h)` the squared distance of item i to centre h: a must-link between
+    i in a and j in b costs `s/4 (D_i(b) + D_j(a))`, and i pulls at centre b, j at centre a, with mass s/2. A
+    cannot-link inside h costs `s/2 D_r(n)`, where r is the end farther from centre h (of two as far, the one
+    that costs less) and n the centre nearest to it but h; r pulls at centre n with mass s. In the original
+    form these are `s/2 |c_a - c_b|^2` and `s/2 |c_h - c_n|^2` with n the centre nearest to c_h. With one
+    cluster a cannot-link costs nothing.
+
+    Beyond the papers: the prices of all pairs of an item count together, instead of the last pair alone; any
+    cluster may be chosen, not just the nearest two; and the centres of "original" are solved for together,
+    where the paper moves each as if the others stood still (which need not lower the objective). A soft group
+    counts as the pairs that it stands for, up to 2,000,000 of them.
+
+    A cannot-link of strength 1 that shares no item with other statements is never broken: sending the
+    farther end away costs less than keeping it. So where many pairs are wrong the linear form follows them:
+    lower their `weight`, or take "original" or `PCKMeans`, to let the data decide.
+
+    Sample weights count in the distances, not in prices: a weight of 2 is an item twice, of which statements
+    name one. So bring weights to a mean of about one first.
+
+    Time O(n k d) an iteration for the free items, and O(P k d + m k) for P constrained items and m pairs;
+    memory O(n + P (k + d)) beside X.
+
+    References
+    ----------
+    Pelleg and Baras 2007, K-means with large and noisy constraint sets. Davidson and Ravi 2005, Clustering
+    with constraints: feasibility issues and the k-means algorithm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import Constraints, CVQEKMeans
+    >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
+    >>> known = Constraints(cannot_link=[(2, 3)], n_items=4)
+    >>> CVQEKMeans(n_clusters=2, init=[[0.5], [9.5]]).fit(X, constraints=known).labels_
+    array([0, 0, 0, 1], dtype=int32)
+    """
+
+    obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
+    monotone: ClassVar[bool] = False
+    _fixed_price: ClassVar[bool] = False
+    _share = None
+    parameter_rules: ClassVar[Any] = {
+        **{name: rule for name, rule in SHARED_RULES.items() if name != "metric"},
+        "form": one_of("linear", "original"),
+        "init": one_of("mixed", "neighborhoods", "k-means++", "random")
+        | instance((np.ndarray, list, tuple), "an array of centres"),
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        form: str = "linear",
+        init: Any = "mixed",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.form = form
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @property
+    def _distortion(self) -> Any:
+        return SquaredEuclidean
+
+    def _solver(self, known: Constraints, distortion: Any, rng: RandomState) -> PricedByDistance | None:
+        if not known:
+            return None
+        return PricedByDistance(known, distortion, self.n_clusters, self.form == "linear", rng)
+
+    def _loop(self, X: Any, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
+        solver = self._solver(known, distortion, rng)
+        return PullingLoop(distortion, solver, self.n_clusters, self._share_of(distortion))
+
+    def _starts(self, starts: Starts) -> Iterator[Floats]:
+        return mixed_starts(self, starts)

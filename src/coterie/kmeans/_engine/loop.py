@@ -1,0 +1,340 @@
+"""The one loop of all prototype methods: assign, update, repeat.
+
+Each pass gives the free items their nearest centre (blocked products, `coterie.assign`), lets a solver
+label the units of the constrained core, and moves every centre to where it serves its cluster best. The
+objective is known after each half-step from the sums by cluster, at no further pass over the data. Rules of
+stopping are those of scikit-learn's KMeans: labels unchanged, or centres nearly so.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coterie._arrays import NOBODY, Floats, Index, Labels
+from coterie._compiled import kernel
+from coterie.assign._core import Core
+from coterie.distortion import Cosine, Distortion
+
+# Below this share of the spread of the data, too few digits of a distortion that comes from sums are left.
+_FEW_DIGITS = 1e-4
+# Candidates that are looked at to refill an empty cluster.
+_MOST_TRIED = 100
+
+Scores = Callable[[Index], Floats]
+
+
+class CoreSolver(ABC):
+    """Labels the units of the core, one start after the other; by default nothing stated is broken."""
+
+    core: Core
+    # whether a pass may cost more than the one before, so that the best must be remembered
+    may_rise = False
+
+    @abstractmethod
+    def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
+        """Labels for the given costs, from those before (None in the first pass of a start).
+
+        Another pass goes on where this one stops, unless it is the last.
+        """
+
+    def penalty(self, labels: Labels) -> float:
+        """What broken statements add to the objective."""
+        return 0.0
+
+    def final_penalty(self, labels: Labels) -> float:
+        """The same of the labels of all items, counted by its definition."""
+        return 0.0
+
+    def ties(self, labels: Labels) -> Floats:
+        """What each unit pays for sharing its cluster; negative where it gains."""
+        return np.zeros(len(labels))
+
+    def reprice(self, centres: Floats) -> None:
+        """Take note of new centres, or of a new metric; `penalty` and `assign` come after it."""
+        return
+
+    def pull(self, labels: Labels, centres: Floats) -> tuple[Floats, Floats] | None:
+        """Sums and masses by cluster with which broken statements pull at the centres."""
+        return None
+
+
+@dataclass
+class Outcome:
+    """Where a start ended."""
+
+    labels: Labels
+    centres: Floats
+    inertia: float
+    objective: float
+    history: list[float]
+    n_iter: int
+    converged: bool
+    n_failed: int = 0
+    # by how much bounds on sizes are missed
+    shortfall: float = 0.0
+
+
+@kernel
+def _above_least(cost: Any, mass: Any, intercepts: Any, share: float) -> None:
+    """Turn linear parts of costs, in place, into what each cell costs above the least of its row."""
+    k = cost.shape[1]
+    for u in range(cost.shape[0]):
+        least = np.inf
+        for h in range(k):
+            cost[u, h] += mass[u] * intercepts[h]
+            least = min(least, cost[u, h])
+        for h in range(k):
+            cost[u, h] = share * (cost[u, h] - least)
+
+
+@kernel
+def _shift(
+    unit_sums: Any, unit_mass: Any, moved: Any, old: Any, new: Any, sums: Any, masses: Any, counts: Any
+) -> None:
+    """Take the moved units out of the sums of their old clusters (-1: none) and into those of the new."""
+    d = unit_sums.shape[1]
+    for t in range(moved.shape[0]):
+        u = moved[t]
+        m = unit_mass[u]
+        g, h = old[u], new[u]
+        masses[h] += m
+        counts[h] += m > 0
+        for j in range(d):
+            sums[h, j] += unit_sums[u, j]
+        if g >= 0:
+            masses[g] -= m
+            counts[g] -= m > 0
+            for j in range(d):
+                sums[g, j] -= unit_sums[u, j]
+
+
+class PrototypeLoop:
+    """A distortion, a solver for the core, and the sums that every pass needs; shared by all starts."""
+
+    # whether something was learned after the last labels, so that they may not be the best any more
+    restless = False
+
+    def __init__(self, distortion: Distortion, solver: CoreSolver | None, k: int, share: float) -> None:
+        """`share` is what the distortion counts in the objective."""
+        self.distortion, self.solver, self.k, self.share = distortion, solver, k, share
+        self.skip = NOBODY
+        if solver is not None:
+            core, points = solver.core, distortion.points
+            self.core = core
+            self.skip = np.zeros(points.n, dtype=np.uint8)
+            self.skip[core.items] = 1
+            self.unit_sums = points.add_up(core.items, core.unit, core.n_units, distortion.factor)
+            mass = distortion.mass[core.items] if len(distortion.mass) else np.ones(len(core.items))
+            self.unit_mass = np.bincount(core.unit, mass, core.n_units)
+            self.cost = np.empty((core.n_units, k))
+
+    def run(self, centres: Floats, *, max_iter: int, tol: float, step: Callable[[float], bool]) -> Outcome:
+        """One start, from given centres."""
+        k, d = self.k, self.distortion.points.d
+        self.labels: Labels = np.full(self.distortion.points.n, -1, dtype=np.int32)
+        self.totals: tuple[Any, Any, Any] = np.zeros((k, d)), np.zeros(k), np.zeros(k, dtype=np.int64)
+        self.unit_labels: Labels = np.full(
+            0 if self.solver is None else self.core.n_units, -1, dtype=np.int32
+        )
+        self.penalty = 0.0
+        limit = tol * self.distortion.tolerance_unit
+        history: list[float] = []
+        best: tuple[float, Floats, Labels, Labels, Any] | None = None
+        strict = converged = False
+        n_iter = 0
+        self._reprice(centres)
+        while n_iter < max_iter:
+            n_iter += 1
+            changed = self._assign(centres)
+            history.append(self._objective(centres))
+            before, centres = centres, self._update(centres)
+            self._reprice(centres)
+            history.append(self._objective(centres))
+            learned = self._learn(centres, history)
+            if self.solver is not None and self.solver.may_rise and (best is None or history[-1] < best[0]):
+                totals = tuple(total.copy() for total in self.totals)
+                best = history[-1], centres, self.labels.copy(), self.unit_labels.copy(), totals
+            strict = not changed
+            near = float(((centres - before) ** 2).sum()) <= limit
+            converged = learned and (strict or near)
+            if step(history[-1]) or converged:
+                break
+        if best is not None:
+            _, centres, self.labels, self.unit_labels, self.totals = best
+            self._reprice(centres)
+            self._assign_free(*self.distortion.linear(centres))
+        elif not strict or self.restless:
+            self._assign(centres, last=True)
+            history.append(self._objective(centres))
+        return self._outcome(centres, history, n_iter, converged)
+
+    def _reprice(self, centres: Floats) -> None:
+        """Let prices follow the centres."""
+        if self.solver is not None:
+            self.solver.reprice(centres)
+            if len(self.unit_labels) and self.unit_labels[0] >= 0:
+                self.penalty = self.solver.penalty(self.unit_labels)
+
+    def _learn(self, centres: Floats, history: list[float]) -> bool:
+        """Let the distortion learn, where it can, and note the objective; returns whether it stands still."""
+        return True
+
+    def _assign(self, centres: Floats, last: bool = False) -> int:
+        """Label everything; returns the number of items and units that changed."""
+        slopes, intercepts = self.distortion.linear(centres)
+        changed = self._assign_free(slopes, intercepts)
+        if self.solver is not None:
+            if sparse.issparse(self.unit_sums):
+                cost = np.asarray(self.unit_sums @ slopes.T)
+            else:
+                cost = np.matmul(self.unit_sums, np.ascontiguousarray(slopes.T), out=self.cost)
+            _above_least(cost, self.unit_mass, intercepts, self.share)
+            found = self.solver.assign(
+                cost,
+                self.unit_labels.copy() if self.unit_labels[0] >= 0 else None,
+                lambda items: self.distortion.points.scores(items, slopes, intercepts),
+                last,
+            )
+            changed += self._set_units(found)
+            self.penalty = self.solver.penalty(found)
+        return changed
+
+    def _assign_free(self, slopes: Floats, intercepts: Floats) -> int:
+        """Label the free items; returns the number of those that changed."""
+        distortion = self.distortion
+        if self.solver is not None and len(self.core.items) == distortion.points.n:
+            return 0
+        change = distortion.points.nearest(
+            slopes, intercepts, self.labels, self.skip, distortion.factor, distortion.mass
+        )
+        self._add_to_totals(change.arrays)
+        return change.n_rows
+
+    def _set_units(self, found: Labels) -> int:
+        """Give the units of the core their labels; returns the number of those that changed."""
+        moved = np.flatnonzero(found != self.unit_labels)
+        if sparse.issparse(self.unit_sums):
+            change: list[Any] = [0.0, 0.0, 0]
+            for sign, labels in ((-1, self.unit_labels), (1, found)):
+                rows = moved[labels[moved] >= 0]
+                where = labels[rows], np.arange(len(rows))
+                gather = sparse.csr_matrix((np.ones(len(rows)), where), (self.k, len(rows)))
+                weighty = labels[rows][self.unit_mass[rows] > 0]
+                change[0] += sign * (gather @ self.unit_sums[rows]).toarray()
+                change[1] += sign * np.bincount(labels[rows], self.unit_mass[rows], self.k)
+                change[2] += sign * np.bincount(weighty, minlength=self.k)
+            self._add_to_totals(tuple(change))
+        else:
+            _shift(self.unit_sums, self.unit_mass, moved, self.unit_labels, found, *self.totals)
+            self._add_to_totals(None)
+        self.unit_labels = found
+        if self.core.n_units == len(self.core.items):  # a unit is an item
+            self.labels[self.core.items[moved]] = found[moved]
+        else:
+            self.labels[self.core.items] = found[self.core.unit]
+        return len(moved)
+
+    def _add_to_totals(self, change: tuple[Any, Any, Any] | None) -> None:
+        """Bring sums, masses and counts up to date; rounding may leave crumbs where nothing is left."""
+        if change is not None:
+            for total, more in zip(self.totals, change, strict=True):
+                total += more
+        for total in self.totals[:2]:
+            total[self.totals[2] == 0] = 0.0
+
+    def _objective(self, centres: Floats) -> float:
+        return self.share * self._inertia(centres) + self.penalty
+
+    def _inertia(self, centres: Floats) -> float:
+        """The distortion: from the sums, or item by item where that would leave too few digits."""
+        value = self.distortion.value(*self.totals[:2], centres)
+        if value < _FEW_DIGITS * self.distortion.spread:
+            value = float(self.distortion.to_own(self.labels, centres).sum())
+        return value
+
+    def _update(self, centres: Floats) -> Floats:
+        """The best centres; an empty cluster first takes in the unit that gains most by it."""
+        empty = np.flatnonzero(self.totals[2] == 0)
+        if len(empty):
+            self._refill(empty, centres)
+        return self._best_centres(centres)
+
+    def _best_centres(self, centres: Floats) -> Floats:
+        sums, masses = self.totals[:2]
+        more = None if self.solver is None else self.solver.pull(self.unit_labels, centres)
+        if more is not None:
+            sums, masses = sums + more[0], masses + more[1]
+        return self.distortion.centres(sums, masses, centres)
+
+    def _crumbs(self) -> float:
+        """Gains below this are rounding."""
+        return 1e-12 * self.share * self.distortion.spread / self.distortion.points.n
+
+    def _may_leave(self, source: int) -> bool:
+        """Whether a cluster can give a unit away."""
+        return bool(self.totals[2][source] >= 2)
+
+    def _refill(self, empty: Index, centres: Floats) -> None:
+        """Move into each empty cluster the item or unit that gains most by a cluster of its own."""
+        own = self.share * self.distortion.to_own(self.labels, centres)
+        crumbs = self._crumbs()
+        gain = own.copy()
+        if isinstance(self.distortion, Cosine):
+            gain[self.distortion.scale == 0] = -np.inf  # a row of zeros has no direction to give
+        unit_gain: Any = np.empty(0)
+        if self.solver is not None:
+            gain[self.core.items] = -np.inf
+            unit_gain = np.bincount(self.core.unit, own[self.core.items], self.core.n_units)
+            unit_gain += self.solver.ties(self.unit_labels)
+            unit_gain[self.unit_mass == 0] = -np.inf
+        # a cluster may hold items without weight: others must not be pushed in with them
+        for h in np.setdiff1d(empty, self.unit_labels).tolist():
+            for _ in range(_MOST_TRIED):
+                row = int(np.argmax(gain))
+                unit = int(np.argmax(unit_gain)) if len(unit_gain) else -1
+                from_core = unit >= 0 and unit_gain[unit] > gain[row]
+                best = unit_gain[unit] if from_core else gain[row]
+                if not best > crumbs:
+                    return
+                source = int(self.unit_labels[unit] if from_core else self.labels[row])
+                if from_core:
+                    members = self.core.items[self.core.unit == unit]
+                    pays = best - self.share * self.distortion.alone(members) > 0
+                    unit_gain[unit] = -np.inf
+                else:
+                    pays = True
+                    gain[row] = -np.inf
+                if not self._may_leave(source) or not pays:
+                    continue
+                if from_core:
+                    assert self.solver is not None
+                    found = self.unit_labels.copy()
+                    found[unit] = h
+                    self._set_units(found)
+                    self.penalty = self.solver.penalty(found)
+                else:
+                    self._move_row(row, source, h)
+                break
+
+    def _move_row(self, row: int, source: int, h: int) -> None:
+        factor = self.distortion.mass[row] if len(self.distortion.mass) else 1.0
+        moved = factor * self.distortion.rows(np.array([row]))[0]
+        self.labels[row] = h
+        for total, amount in zip(self.totals, (moved, factor, 1), strict=True):
+            total[source] -= amount
+            total[h] += amount
+
+    def _outcome(self, centres: Floats, history: list[float], n_iter: int, converged: bool) -> Outcome:
+        inertia = self._inertia(centres)
+        penalty = 0.0 if self.solver is None else self.solver.final_penalty(self.labels)
+        objective = self.share * inertia + penalty
+        if self.solver is not None and self.solver.may_rise:
+            history.append(objective)
+        history[-1] = objective
+        return Outcome(self.labels, centres, inertia, objective, history, n_iter, converged)

@@ -1,0 +1,325 @@
+"""What the k-means family shares: reading the input, the starts, and what a fitted model can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from coterie._arrays import Floats, Labels
+from coterie._compiled import one_blas_thread
+from coterie.assign._core import nearest
+from coterie.base import (
+    ConstrainedClusterMixin,
+    anything,
+    check_sample_weight,
+    constrained_fit,
+    one_of,
+    progress,
+    real,
+    warn_user,
+    whole,
+)
+from coterie.constraints import Constraints
+from coterie.distortion import DISTORTIONS, Distortion
+from coterie.distortion._rows import canonical
+from coterie.exceptions import DeadEndError, UndecidedError
+from coterie.kmeans._engine.loop import CoreSolver, Outcome, PrototypeLoop
+from coterie.kmeans._engine.starts import RandomState, Starts
+
+SHARED_RULES = {
+    "n_clusters": whole(1),
+    "n_init": whole(1) | one_of("auto"),
+    "max_iter": whole(1),
+    "tol": real(0.0),
+    "metric": one_of(*DISTORTIONS),
+    "warm_start": one_of(True, False),
+    "verbose": whole(0) | one_of(True, False),
+    "random_state": anything("None, a seed or a RandomState"),
+}
+# Starts of `n_init="auto"` where a start is drawn: constraints guide it, so a few are enough.
+AUTO_STARTS = 4
+
+
+class PrototypeClusterer(
+    ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
+):
+    """Clusters stand behind a centre each; subclasses say how the core is solved and where starts begin."""
+
+    # the part of the distortion that the objective counts; None: as the distortion says
+    _share: ClassVar[float | None] = 1.0
+
+    n_clusters: int
+    init: Any
+    n_init: Any
+    max_iter: int
+    tol: float
+    metric: str
+    warm_start: bool
+    random_state: Any
+
+    # ---- what a subclass says -------------------------------------------------------------------------
+
+    @abstractmethod
+    def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> CoreSolver | None:
+        """What labels the constrained items; None if there are none."""
+
+    @abstractmethod
+    def _starts(self, starts: Starts) -> Iterator[Floats]:
+        """Centres to start from, one a start, without end."""
+
+    def _one_start_is_enough(self, starts: Starts) -> bool:
+        """Whether every start would begin at the same centres."""
+        return deterministic(self.init, starts)
+
+    # ---- fit ------------------------------------------------------------------------------------------
+
+    @constrained_fit
+    def fit(self, X: Any, y: Any = None, *, constraints: Any = None, sample_weight: Any = None) -> Any:
+        """Cluster X, with what is known about its rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The items; float32 stays float32.
+        y : ignored
+            Present for the API.
+        constraints : Constraints or array of partial labels (-1: unknown), optional
+            What is known; the class says what it makes of it.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the items.
+
+        Returns
+        -------
+        self
+        """
+        return self._run(X, constraints, sample_weight, self._loop)
+
+    def _loop(self, X: Any, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
+        """The loop that every start goes through."""
+        return PrototypeLoop(
+            distortion, self._solver(known, distortion, rng), self.n_clusters, self._share_of(distortion)
+        )
+
+    def _share_of(self, distortion: Any) -> float:
+        return float(distortion.share if self._share is None else self._share)
+
+    @property
+    def _distortion(self) -> Any:
+        """The class that measures how well a centre stands for an item."""
+        return DISTORTIONS[self.metric]
+
+    def _measure(self, X: Any, weight: Floats | None = None) -> Any:
+        """How well centres stand for the rows of X."""
+        return self._distortion(X, weight)
+
+    def _known_at_start(self, known: Constraints) -> Constraints:
+        """What the starts may know."""
+        return known
+
+    def _run(
+        self, X: Any, constraints: Any, sample_weight: Any, make_loop: Callable[..., PrototypeLoop]
+    ) -> Any:
+        before = getattr(self, "cluster_centers_", None) if self.warm_start else None
+        X, known = self._begin_fit(
+            X,
+            constraints,
+            n_clusters=self.n_clusters,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+        )
+        weight = check_sample_weight(sample_weight, X)
+        self._weighted = weight is not None
+        rng = check_random_state(self.random_state)
+        with one_blas_thread():
+            distortion = self._measure(X, weight)
+            distortion.check_range()
+            loop = make_loop(X, known, distortion, rng)
+            starts = Starts(distortion.plain, self._known_at_start(known), self.n_clusters, rng)
+            if before is not None:
+                given = self._given(before, distortion.plain, "the centres of the last fit")
+                n_starts, begin = 1, iter([given])
+            else:
+                n_starts, begin = self.n_init, self._starts(starts)
+                if n_starts == "auto":
+                    n_starts = 1 if self._one_start_is_enough(starts) else AUTO_STARTS
+            best = self._best_of(X, loop, n_starts, begin)
+        self._keep(best, X)
+        return self
+
+    def _best_of(
+        self,
+        X: Any,
+        loop: PrototypeLoop,
+        n_starts: int,
+        begin: Iterator[Floats],
+        finish: Callable[[], None] | None = None,
+    ) -> Outcome:
+        """Run the starts; the one of the least objective. After `finish` it goes on once more."""
+        best: Outcome | None = None
+        failed: RuntimeError | None = None
+        n_failed = 0
+        n_runs = n_starts + (finish is not None)
+        with progress(self, X, n_starts=n_runs, max_steps=self.max_iter) as starts:
+            for _ in range(n_starts):
+                try:
+                    with starts() as step:
+                        found = loop.run(next(begin), max_iter=self.max_iter, tol=self.tol, step=step)
+                except (DeadEndError, UndecidedError) as error:
+                    n_failed += 1
+                    failed = error
+                else:
+                    if (
+                        best is None
+                        or found.shortfall < best.shortfall
+                        or (
+                            found.shortfall == best.shortfall
+                            and clearly_less(found.objective, best.objective)
+                        )
+                    ):
+                        best = found
+                if starts.stopped:
+                    break
+            if finish is not None and best is not None and not starts.stopped:
+                finish()
+                with starts() as step:
+                    best = loop.run(best.centres, max_iter=self.max_iter, tol=self.tol, step=step)
+        if best is None:
+            assert failed is not None
+            raise failed
+        best.n_failed = n_failed
+        return best
+
+    def _keep(self, best: Outcome, X: Any) -> None:
+        self.labels_ = best.labels
+        self.cluster_centers_ = best.centres.astype(X.dtype)
+        self.inertia_ = best.inertia
+        self.objective_ = best.objective
+        self.history_ = np.array(best.history)
+        self.n_iter_ = best.n_iter
+        self.converged_ = best.converged
+        self._n_features_out = self.n_clusters
+        warn_of_empty_clusters(best.labels, self.n_clusters)
+
+    def _given(self, centres: Any, distortion: Distortion, name: str) -> Floats:
+        """Centres that the user gave, checked."""
+        given = check_array(centres, dtype=np.float64, input_name=name, copy=True)
+        wanted = self.n_clusters, distortion.points.d
+        if given.shape != wanted:
+            raise ValueError(
+                f"{name} has shape {given.shape}, but n_clusters={wanted[0]} centres of {wanted[1]} features "
+                "are needed."
+            )
+        return distortion.as_centres(given)
+
+    # ---- after it -------------------------------------------------------------------------------------
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self, "cluster_centers_")
+        X = validate_data(
+            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
+        )
+        return canonical(X)
+
+    def predict(self, X: Any) -> Any:
+        """Nearest centre of each row; constraints speak of the training items only.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            New items.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+            The cluster of each.
+        """
+        distortion = self._measure(self._checked(X))
+        return nearest(distortion, self.cluster_centers_.astype(np.float64))
+
+    def transform(self, X: Any) -> Any:
+        """Distance of each row to each centre: Euclidean, one minus the cosine, or (k-medians) absolute.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Items.
+
+        Returns
+        -------
+        distances : array of shape (n_samples, n_clusters)
+            In the dtype of X.
+        """
+        X = self._checked(X)
+        return self._distortion.distances(X, self.cluster_centers_.astype(X.dtype, copy=False))
+
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
+        """Minus the distortion of X with its nearest centres.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Items.
+        y : ignored
+            Present for the API.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the items.
+
+        Returns
+        -------
+        score : float
+            The larger, the better.
+        """
+        X = self._checked(X)
+        weight = check_sample_weight(sample_weight, X)
+        distortion = self._measure(X, weight)
+        centres = distortion.as_centres(self.cluster_centers_.astype(np.float64))
+        return -float(distortion.to_own(nearest(distortion, centres), centres).sum())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def warn_of_empty_clusters(labels: Labels, n_clusters: int) -> None:
+    """Warn, in scikit-learn's words, if some clusters hold nothing; -1 is no cluster."""
+    found = int(np.count_nonzero(np.bincount(labels[labels >= 0], minlength=n_clusters)))
+    if found < n_clusters:
+        warn_user(
+            f"Number of distinct clusters ({found}) found smaller than n_clusters ({n_clusters}). Possibly "
+            "due to duplicate points in X, or to constraints that join what would fill them.",
+            ConvergenceWarning,
+        )
+
+
+def mixed_starts(model: Any, starts: Starts) -> Iterator[Floats]:
+    """Centres by the parameter `init`; "mixed" goes by turns through neighbourhoods and k-means++."""
+    number = 0
+    while True:
+        if not isinstance(model.init, str):
+            yield model._given(model.init, starts.distortion, "init")
+        elif model.init == "mixed":
+            again = number % 2 or (number and deterministic("neighborhoods", starts))
+            yield starts.centres("k-means++" if again else "neighborhoods")
+        else:
+            yield starts.centres(model.init)
+        number += 1
+
+
+def clearly_less(new: float, old: float) -> bool:
+    """Whether a start is better by more than rounding: of equal ones the first is kept, in any unit."""
+    return new < old - 1e-9 * abs(old)
+
+
+def deterministic(how: Any, starts: Starts) -> bool:
+    """Whether a way to start always gives the same centres."""
+    return not isinstance(how, str) or (how == "neighborhoods" and starts.n_neighbourhoods() >= starts.k)

@@ -1,0 +1,63 @@
+"""Where a start under bounds begins: the book's protocol, the range of the data; and what lies far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coterie._arrays import Floats, Labels
+from coterie.assign._core import nearest
+from coterie.assign._sizes import SizeBounds
+from coterie.distortion import Cosine
+from coterie.kmeans._engine.starts import Starts
+
+# The book's initialisation: draws of centres, and runs of plain k-means, before it takes what it has.
+_MAX_DRAWS, _MAX_RUNS = 50, 10
+# Quartiles of a normal distribution lie so many standard deviations apart.
+_QUARTILES = 1.349
+
+
+def book_start(starts: Starts, bounds: SizeBounds, plain: Callable[[Floats], Labels]) -> Floats:
+    """Rows from which plain k-means meets the minima; the last ones drawn if there are none.
+
+    Source: the experiments of the book's chapter 9.
+    """
+    k = starts.k
+    low, load = bounds.low[:k], bounds.load if len(bounds.load) else None
+
+    def short(labels: Labels) -> bool:
+        return bool((np.bincount(labels, load, k)[:k] < low).any())
+
+    for _ in range(_MAX_RUNS):
+        for _ in range(_MAX_DRAWS):
+            centres = starts.random()
+            if not short(nearest(starts.distortion, centres)):
+                break
+        if not short(plain(centres)):
+            break
+    return centres
+
+
+def within_range(starts: Starts) -> Floats:
+    """Centres drawn uniformly between the least and the largest value of each feature."""
+    X = starts.distortion.points.X
+    low, high = X.min(axis=0), X.max(axis=0)
+    if sparse.issparse(X):
+        low, high = low.toarray().ravel(), high.toarray().ravel()
+    drawn = starts.rng.uniform(size=(starts.k, starts.distortion.points.d))
+    centres = np.asarray(low + drawn * (high - low), dtype=np.float64)
+    if isinstance(starts.distortion, Cosine):  # where all is zero there is no direction to draw
+        centres[~centres.any(axis=1)] = 1.0
+    return starts.distortion.as_centres(centres)
+
+
+def far_from(distortion: Any, centres: Floats) -> float:
+    """Beyond which cost an item lies far from all centres: the median and three times the spread."""
+    n = distortion.points.n
+    parts = [distortion.block(at, min(at + 4096, n), centres).min(axis=1) for at in range(0, n, 4096)]
+    low, middle, high = np.quantile(np.concatenate(parts), [0.25, 0.5, 0.75])
+    far = float(middle + 3.0 * (high - low) / _QUARTILES)
+    return far if far > 0 else float("inf")  # most items lie on a centre: nothing is far

@@ -1,0 +1,231 @@
+"""Where a start begins: centres from must-link components, k-means++ that knows them, random rows.
+
+Neighbourhoods are must-link components of two items and more; their means are good centres when they are
+large, and poor ones when they have two or three items. Sources: Basu, Banerjee and Mooney 2004
+(neighbourhoods), Basu, Bilenko and Mooney 2004 (weighted farthest-first), Arthur and Vassilvitskii 2007
+(k-means++).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coterie._arrays import Floats, Index
+from coterie._compiled import chunk_rows, over_chunks
+from coterie.constraints import Constraints
+from coterie.distortion import Cosine, Distortion, total_of
+
+RandomState = np.random.RandomState
+# By how much a feature of the middle is shaken, in all: as in the authors' program.
+_SHAKEN = 0.7
+
+
+class Starts:
+    """Centres to start from, for one set of data and constraints."""
+
+    def __init__(self, distortion: Distortion, known: Constraints, k: int, rng: RandomState) -> None:
+        self.distortion, self.known, self.k, self.rng = distortion, known, k, rng
+        self.items: Index = known.constrained_items
+        # k-means++ counts no distance beyond this: what may be left out should not become a centre
+        self.cap = np.inf
+        # whether farthest-first looks at cannot-links between neighbourhoods
+        self.wary = False
+        self._means: Any = None
+        self._by_component: Any = None
+
+    def centres(self, how: str) -> Floats:
+        """Centres by the name of the way."""
+        if how == "random":
+            return self.random()
+        if how == "perturb":
+            return self.perturbed()
+        if how == "neighborhoods":
+            chosen = self.neighbourhoods()
+            return self.plus_plus(chosen, joined=False)
+        return self.plus_plus(np.empty((0, self.distortion.points.d)), joined=how == "constraint++")
+
+    def n_neighbourhoods(self) -> int:
+        """Number of must-link components of two items and more."""
+        return len(self._neighbourhoods()[1])
+
+    def _neighbourhoods(self) -> tuple[Any, Floats, Index]:
+        """Means (dense or CSR), masses and component numbers of the neighbourhoods."""
+        if self._means is None:
+            component = self.known.components[self.items] if len(self.items) else self.items
+            number, group, size = np.unique(component, return_inverse=True, return_counts=True)
+            kept = np.flatnonzero(size > 1)
+            rank = np.full(len(number), -1, dtype=np.int64)
+            rank[kept] = np.arange(len(kept))
+            inside = rank[group] >= 0
+            items, group = self.items[inside], rank[group[inside]]
+            mass = self.distortion.mass[items] if len(self.distortion.mass) else np.ones(len(items))
+            total = np.bincount(group, mass, len(kept)).astype(np.float64)
+            sums = self.distortion.points.add_up(items, group, len(kept), self.distortion.factor)
+            scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+            means = sparse.diags(scale) @ sums if sparse.issparse(sums) else sums * scale[:, None]
+            self._means = means[total > 0], total[total > 0], number[kept][total > 0]
+        return self._means
+
+    def neighbourhoods(self) -> Floats:
+        """Up to k centres: neighbourhoods by weighted farthest-first, and one item apart from them all."""
+        means, mass, component = self._neighbourhoods()
+        if not len(mass):
+            return np.empty((0, self.distortion.points.d))
+        if len(mass) <= self.k:
+            chosen = list(range(len(mass)))
+        else:
+            chosen = self._farthest_first(means, mass, self._keep_away(component) if self.wary else None)
+        centres = _dense(means[chosen])
+        if len(chosen) < self.k:
+            centres = np.concatenate([centres, self._apart_from(component[chosen])])
+        if self.distortion.name == "cosine":
+            centres = centres[np.linalg.norm(centres, axis=1) > 0]
+        return self.distortion.stand_in(centres)
+
+    def perturbed(self) -> Floats:
+        """Neighbourhoods by weighted farthest-first, then the middle of the data, each feature shaken."""
+        means, mass, _ = self._neighbourhoods()
+        chosen = list(range(len(mass))) if len(mass) <= self.k else self._farthest_first(means, mass)
+        n, d = self.distortion.points.n, self.distortion.points.d
+        middle = total_of(self.distortion, np.arange(n)) / self.distortion.total
+        shaken = middle * (1.0 + _SHAKEN * (self.rng.uniform(size=(self.k - len(chosen), d)) - 0.5))
+        found = [_dense(means[chosen])] if chosen else []
+        return self.distortion.stand_in(np.concatenate([*found, shaken]))
+
+    def _keep_away(self, component: Index) -> Any:
+        """Cannot-links between the components of the neighbourhoods, as a sparse matrix."""
+        graph = self.known.contracted
+        size = graph.n_components
+        links = sparse.csr_matrix((np.ones(len(graph.indices)), graph.indices, graph.indptr), (size, size))
+        return links[component][:, component]
+
+    def _farthest_first(self, means: Any, mass: Floats, away: Any = None) -> list[int]:
+        """The heaviest, then those of the largest distance to the chosen, times both masses.
+
+        With `away` (which neighbourhoods keep away from each other) those that keep away from most of the
+        chosen come first: two of the same class are then rarely both taken.
+        """
+        middle = np.asarray(mass @ means).reshape(1, -1) / mass.sum()
+        from_middle = self.distortion.distances(means, middle)[:, 0]
+        ties = np.flatnonzero(mass == mass.max())
+        chosen = [int(ties[np.argmax(from_middle[ties])])]
+        far = np.full(len(mass), np.inf)
+        while len(chosen) < self.k:
+            last = chosen[-1]
+            gap = self.distortion.distances(means, _dense(means[[last]]))[:, 0]
+            far = np.minimum(far, gap * mass * mass[last])
+            far[chosen] = -1.0
+            allowed = far
+            if away is not None:
+                met = np.asarray(away[:, chosen].sum(axis=1)).ravel()
+                met[chosen] = -1.0
+                allowed = np.where(met == met.max(), far, -1.0)
+            ties = np.flatnonzero(allowed == allowed.max())
+            chosen.append(int(ties[np.argmax(from_middle[ties])]))
+        return chosen
+
+    def _apart_from(self, components: Index) -> Floats:
+        """One component that is cannot-linked to all the given ones, if there is one."""
+        graph = self.known.contracted
+        hit = np.zeros(graph.n_components, dtype=bool)
+        hit[components] = True
+        degree = np.diff(graph.indptr)
+        head = np.repeat(np.flatnonzero(degree), degree[degree > 0])
+        met = np.bincount(head[hit[graph.indices]], minlength=graph.n_components)
+        found = np.flatnonzero(met == len(components))[:1]
+        if not len(found):
+            return np.empty((0, self.distortion.points.d))
+        return self.centre_of(np.flatnonzero(graph.component == found[0]))[None]
+
+    def centre_of(self, items: Index) -> Floats:
+        """The centre of some items; the first of them that has one where they cancel each other."""
+        distortion = self.distortion
+        if len(distortion.mass) and not distortion.mass[items].any():
+            return self._as_rows(items[:1])[0]
+        sums = total_of(distortion, items)
+        masses = np.array([distortion.mass[items].sum() if len(distortion.mass) else float(len(items))])
+        if isinstance(distortion, Cosine) and not np.linalg.norm(sums) > 1e-12 * masses[0]:
+            facing = items[distortion.scale[items] > 0]
+            return self._as_rows(facing[:1] if len(facing) else items[:1])[0]
+        return distortion.centres(sums[None], masses, sums[None])[0]
+
+    def random(self) -> Floats:
+        """Rows at random, by their weight."""
+        return self._as_rows(
+            drawn_by_weight(self.distortion.points.n, self.distortion.mass, self.k, self.rng)
+        )
+
+    def _as_rows(self, items: Index) -> Floats:
+        """Rows as centres."""
+        return self.distortion.stand_in(self.distortion.rows(items))
+
+    def plus_plus(self, centres: Floats, *, joined: bool) -> Floats:
+        """k-means++ on top of given centres: the next is drawn by its cost, the best of a few draws is kept.
+
+        With `joined`, an item that must-links join stands for its component: the component's mean becomes
+        the centre, and the first centre is drawn among the items that constraints name.
+        """
+        distortion, rng, k = self.distortion, self.rng, self.k
+        n, mass = distortion.points.n, distortion.mass
+        trials = 2 + int(np.log(k))
+        rows = chunk_rows(n, trials * distortion.points.d, 0)
+        nearest = np.full(n, self.cap)
+
+        def lower(start: int, stop: int) -> None:
+            """Take the centres added last into account."""
+            cost = distortion.block(start, stop, added).min(axis=1)
+            np.minimum(nearest[start:stop], cost, out=nearest[start:stop])
+
+        def potentials(start: int, stop: int) -> Floats:
+            """What would remain, for each candidate."""
+            cost = np.minimum(distortion.block(start, stop, candidates), nearest[start:stop, None])
+            return mass[start:stop] @ cost if len(mass) else cost.sum(axis=0)
+
+        if not len(centres):
+            among = self.items if joined and len(self.items) else np.arange(n)
+            running = np.cumsum(mass[among] if len(mass) else np.ones(len(among)))
+            at = np.searchsorted(running, rng.uniform() * running[-1], side="right")
+            centres = self._stand_ins(among[[min(int(at), len(among) - 1)]], joined)
+        added = centres
+        over_chunks(lower, n, rows)
+        while len(centres) < k:
+            running = np.cumsum(nearest * mass if len(mass) else nearest)
+            drawn = np.searchsorted(running, rng.uniform(size=trials) * running[-1])
+            if not running[-1] > 0:  # nothing is left that is not a centre already
+                drawn = rng.randint(n, size=trials)
+            candidates = self._stand_ins(np.minimum(drawn, n - 1), joined)
+            best = int(np.argmin(sum(over_chunks(potentials, n, rows))))
+            added = candidates[[best]]
+            centres = np.concatenate([centres, added])
+            over_chunks(lower, n, rows)
+        return centres
+
+    def _stand_ins(self, items: Index, joined: bool) -> Floats:
+        centres = self._as_rows(items)
+        if joined and self.known.must_table.n + len(self.known.groups):
+            if self._by_component is None:
+                component = self.known.components[self.items]
+                order = np.argsort(component, kind="stable")
+                self._by_component = component[order], self.items[order]
+            component, members = self._by_component
+            for position, number in enumerate(self.known.components[items].tolist()):
+                start, stop = np.searchsorted(component, [number, number + 1])
+                if stop - start > 1:
+                    centres[position] = self.centre_of(members[start:stop])
+        return centres
+
+
+def drawn_by_weight(n: int, mass: Floats, k: int, rng: RandomState) -> Index:
+    """Some k of n items, each by its weight (empty: all alike)."""
+    # the smallest of exponential waiting times; the same draws with and without weights of one
+    wait = -np.log1p(-rng.uniform(size=n))
+    if len(mass):
+        wait = np.divide(wait, mass, out=np.full(n, np.inf), where=mass > 0)
+    return np.argsort(wait, kind="stable")[:k]
+
+
+def _dense(rows: Any) -> Floats:
+    return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)

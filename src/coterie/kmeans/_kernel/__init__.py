@@ -1,0 +1,10 @@
+"""Kernel k-means: similarities, starts, moves, means."""
+
+from typing import TYPE_CHECKING
+
+from coterie._lazy import attach
+
+if TYPE_CHECKING:
+    from coterie.kmeans._kernel.kernels import MAX_TABLE, symmetric
+
+__all__, __getattr__, __dir__ = attach(__name__)

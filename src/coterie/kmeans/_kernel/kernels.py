@@ -1,0 +1,224 @@
+"""Kernels: similarities of items, given or worked out from features, and what they need to know of new rows.
+
+"linear" and "cosine" stay features, a sparse kernel stays sparse; all others are tables of n x n numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
+from sklearn.utils.extmath import safe_sparse_dot
+
+from coterie._arrays import Floats, Index
+from coterie.base import compare
+from coterie.distortion import Cosine, SquaredEuclidean
+from coterie.distortion._rows import canonical
+
+FEATURE_KERNELS = ("linear", "cosine")
+TABLE_KERNELS = ("rbf", "laplacian", "polynomial")
+GRAPHS = ("ratio_association", "ratio_cut", "normalized_cut")
+# Bytes of a table of all pairs.
+MAX_TABLE = 4_000_000_000
+# Items whose distances `gamma="median"` looks at.
+_SAMPLE = 1000
+_BLOCK = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class ItemKernel:
+    """Similarities of all items: features whose inner products count, a dense table, or a CSR matrix."""
+
+    data: Any
+    is_features: bool
+    diagonal: Floats
+
+    def times(self, items: Index, share: Any) -> Floats:
+        """Similarities of some items, added up by the columns of `share` (CSR, one row an item)."""
+        rows = self.data[items]
+        if self.is_features:
+            return np.asarray(safe_sparse_dot(rows, (share.T @ self.data).T, dense_output=True))
+        return np.asarray(safe_sparse_dot(rows, share, dense_output=True), dtype=np.float64)
+
+
+class KernelMaker:
+    """A named kernel; learns from the training rows what `gamma="median"` means and where their middle is."""
+
+    def __init__(self, name: str, gamma: Any, degree: int, coef0: float, X: Any, mass: Floats) -> None:
+        self.name, self.degree, self.coef0 = name, degree, coef0
+        (Cosine if name == "cosine" else SquaredEuclidean)(X, mass).check_range()
+        # distances do not change when the origin moves to the data, and keep their digits
+        moves = name in ("linear", "rbf") and not sparse.issparse(X)
+        self.middle = (mass @ X / mass.sum()).astype(X.dtype) if moves else None
+        self.gamma = 1.0
+        if name in TABLE_KERNELS:
+            self.gamma = self._median(X, mass) if gamma == "median" else float(gamma)
+
+    def _median(self, X: Any, mass: Floats) -> float:
+        """One over the typical size of what gamma is multiplied with; 1 where all of it is 0."""
+        rows = np.arange(0, X.shape[0], X.shape[0] // _SAMPLE + 1)
+        sample, weight = self.prepared(X[rows]), mass[rows]
+        if self.name == "polynomial":
+            value = _squared_lengths(sample)
+        else:
+            far = compare(sample, sample, "manhattan" if self.name == "laplacian" else "euclidean")
+            i, j = np.triu_indices(len(rows), 1)
+            value, weight = far[i, j], weight[i] * weight[j]
+        # an item and its copy say nothing about the scale, nor do items of no weight; of sparse rows, the
+        # distance of copies is 0 but for rounding
+        kept = (value > 1e-6 * value.max(initial=0.0)) & (weight > 0)
+        if not kept.any():
+            return 1.0
+        value, weight = value[kept].astype(np.float64), weight[kept]
+        order = np.argsort(value)
+        running = np.cumsum(weight[order])
+        middle = float(value[order[np.searchsorted(running, 0.5 * running[-1])]])
+        return 1.0 / (2.0 * middle * middle) if self.name == "rbf" else 1.0 / middle
+
+    def prepared(self, X: Any) -> Any:
+        """Rows as they enter inner products and distances."""
+        X = canonical(X)
+        if self.name == "laplacian" and sparse.issparse(X) and X.indices.dtype != np.int32:
+            # what scikit-learn asks for
+            ends = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+            X = sparse.csr_matrix((X.data, *ends), X.shape)
+        if self.middle is not None:
+            return X - self.middle
+        if self.name != "cosine":
+            return X
+        scale = Cosine(X).scale.astype(X.dtype)
+        return sparse.csr_matrix(sparse.diags(scale) @ X) if sparse.issparse(X) else X * scale[:, None]
+
+    def table(self, A: Any, B: Any) -> Any:
+        """Kernel between prepared rows, in their dtype; B is None: among those of A."""
+        if self.name == "polynomial":
+            found = safe_sparse_dot(A, (A if B is None else B).T, dense_output=True)
+            found *= self.gamma
+            found += self.coef0
+            return np.power(found, self.degree, out=found)
+        if self.name == "rbf":
+            found = euclidean_distances(A, B, squared=True)
+        else:
+            found = manhattan_distances(A, B).astype(A.dtype, copy=False)
+        found *= -self.gamma
+        return np.exp(found, out=found)
+
+    def own(self, A: Any) -> Floats:
+        """Kernel of each prepared row with itself."""
+        if self.name in ("rbf", "laplacian"):
+            return np.ones(A.shape[0])
+        lengths = _squared_lengths(A)
+        return (self.gamma * lengths + self.coef0) ** self.degree if self.name == "polynomial" else lengths
+
+    def items(self, X: Any) -> ItemKernel:
+        """The kernel among the training rows."""
+        rows = self.prepared(X)
+        if self.name in FEATURE_KERNELS:
+            if sparse.issparse(rows):
+                rows = rows.copy()
+                rows.sum_duplicates()
+            return ItemKernel(rows, True, self.own(rows))
+        refuse_large_table(self.name, X.shape[0], X.dtype)
+        table = self.table(rows, None)
+        if not np.isfinite(table).all():
+            raise ValueError(
+                f"kernel={self.name!r} leaves the range of {table.dtype}: scale X, or choose a smaller "
+                "gamma, degree or coef0."
+            )
+        return ItemKernel(table, False, self.own(rows))
+
+
+def _squared_lengths(A: Any) -> Floats:
+    if sparse.issparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1), dtype=np.float64).ravel()
+    return np.einsum("ij,ij->i", A, A, dtype=np.float64)
+
+
+def refuse_large_table(name: str, n: int, dtype: Any) -> None:
+    """Raise where a table of all pairs would not fit, and say what else there is."""
+    size = float(n) * n * np.dtype(dtype).itemsize
+    if size > MAX_TABLE:
+        raise ValueError(
+            f"kernel={name!r} of {n:,} items is a table of {size / 1e9:.1f} GB, more than "
+            f'{MAX_TABLE / 1e9:.0f} GB. kernel="linear" and "cosine" need none; a sparse kernel (CSR, '
+            'kernel="precomputed") or a graph of nearest neighbours (graph="normalized_cut") costs what it '
+            "stores."
+        )
+
+
+def symmetric(K: Any, what: str) -> Any:
+    """A square matrix, checked and made symmetric to the last digit; CSR without duplicates."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"{what} must be square, one row and one column an item; X has shape {K.shape}.")
+    close = 1e-5 if K.dtype == np.float32 else 1e-8
+    if sparse.issparse(K):
+        K = sparse.csr_matrix(K, copy=True)
+        K.sum_duplicates()
+        gap = abs(K - K.T).tocoo()
+        worst = int(np.argmax(gap.data)) if gap.nnz else -1
+        if worst >= 0 and gap.data[worst] > close * np.abs(K.data).max():
+            raise _asymmetric(K, int(gap.row[worst]), int(gap.col[worst]), what)
+        return K if worst < 0 or gap.data[worst] == 0 else ((K + K.T) * K.dtype.type(0.5)).tocsr()
+    largest = max(abs(float(K.max())), abs(float(K.min())))
+    exact = True
+    rows = max(1, _BLOCK // K.shape[0])
+    for start in range(0, K.shape[0], rows):
+        gap = np.abs(K[start : start + rows] - K[:, start : start + rows].T)
+        i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
+        if gap[i, j] > close * largest:
+            raise _asymmetric(K, start + int(i), int(j), what)
+        exact = exact and not gap[i, j] > 0
+    return K if exact else (K + K.T) * K.dtype.type(0.5)
+
+
+def _asymmetric(K: Any, i: int, j: int, what: str) -> ValueError:
+    return ValueError(
+        f"{what} must be symmetric; X[{i}, {j}] is {K[i, j]:g}, but X[{j}, {i}] is {K[j, i]:g}. "
+        "(X + X.T) / 2 is symmetric."
+    )
+
+
+def given_kernel(K: Any) -> ItemKernel:
+    """A kernel that the user worked out."""
+    K = symmetric(K, "a precomputed kernel")
+    return ItemKernel(K, False, np.asarray(K.diagonal(), dtype=np.float64))
+
+
+def graph_kernel(A: Any, graph: str, weight: Floats) -> tuple[ItemKernel, Floats, Floats]:
+    """An affinity matrix as a kernel whose entries are divided by nothing: similarities, masses, degrees.
+
+    The similarities of two nodes are those of the graph (for the ratio cut minus its Laplacian), times both
+    weights; the normalised cut weighs a node by its degree.
+    """
+    A = symmetric(A, "an affinity matrix")
+    data = A.data if sparse.issparse(A) else A
+    if data.min(initial=0.0) < 0:
+        i, j = (int(at[0]) for at in (A < 0).nonzero())
+        raise ValueError(f"affinities must not be negative; X[{i}, {j}] is {A[i, j]:g}.")
+    if (weight != 1).any():
+        A = sparse.diags(weight) @ A @ sparse.diags(weight) if sparse.issparse(A) else _scaled(A, weight)
+        A = sparse.csr_matrix(A) if sparse.issparse(A) else A
+    degree = np.asarray(A.sum(axis=1, dtype=np.float64)).ravel()
+    mass = weight
+    if graph == "normalized_cut":
+        alone = np.flatnonzero((degree <= 0) & (weight > 0))
+        if len(alone):
+            raise ValueError(
+                f"node {alone[0]} has no edges ({len(alone):,} such nodes), so its normalised cut is 0 / 0: "
+                'give it an edge, leave it out, or use graph="ratio_cut".'
+            )
+        mass = degree
+    elif graph == "ratio_cut":
+        if sparse.issparse(A):
+            A = (A - sparse.diags(degree)).tocsr()
+        else:
+            A = A.astype(np.float64)
+            A[np.diag_indices_from(A)] -= degree
+    return ItemKernel(A, False, np.asarray(A.diagonal(), dtype=np.float64)), mass, degree
+
+
+def _scaled(A: Any, weight: Floats) -> Any:
+    return A * weight[:, None] * weight

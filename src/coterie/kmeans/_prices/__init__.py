@@ -1,0 +1,1 @@
+"""What broken pairs cost where that depends on distances and centres."""

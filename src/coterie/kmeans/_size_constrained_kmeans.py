@@ -1,0 +1,510 @@
+"""K-means and k-medians whose clusters keep to bounds on their size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from coterie._arrays import Floats, Labels
+from coterie.assign._core import build_core, nearest, soft_penalty
+from coterie.assign._hard import HardSolver
+from coterie.assign._pairs import SoftSolver
+from coterie.assign._sizes import (
+    Choices,
+    SizeBounds,
+    SizedSolver,
+    read_bounds,
+    size_constrained_assignment,
+    tell_shortfall,
+)
+from coterie.base import anything, constrained_fit, instance, one_of, real, whole
+from coterie.constraints import Constraints, EitherOr, Violations
+from coterie.distortion import Manhattan
+from coterie.kmeans._copkmeans import HardCore
+from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
+from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
+from coterie.kmeans._engine.sized_loop import SizedLoop, SizedOutcome
+from coterie.kmeans._engine.sized_starts import book_start, far_from, within_range
+from coterie.kmeans._engine.starts import RandomState, Starts
+from coterie.kmeans._pckmeans import SoftCore
+
+
+class SizeConstrainedKMeans(PrototypeClusterer):
+    """K-means in which the size of every cluster keeps to bounds: at least, at most, equal, by group.
+
+    Minimises half the sum of squared distances to the centres (the sum of cosine distances) among all labels
+    whose sizes fit. Each assignment is exact: a minimum-cost flow, solved on the graph of the k clusters.
+    Bounds may count loads instead of items, hold for groups of items, and go together with must-links and
+    cannot-links, either-or triples and a cluster of outliers.
+
+    Parameters
+    ----------
+    n_clusters : int, default 8
+        Number of clusters.
+    size_min, size_max : None, int, float, or one per cluster
+        Bounds. An int is a number of items; a float between 0 and 1 a share of the mean size n / k (minima
+        are rounded down, maxima up: 1.0 for both means sizes as equal as can be); k numbers bound each
+        cluster by itself (give `init` as an array to know which is which).
+    group_min, group_max : None, number, dict or array of shape (n_groups, n_clusters)
+        Bounds of the items of each group of `groups` in every cluster; a dictionary goes by the group's name.
+    weight : float or "auto", default inf
+        Price of a broken soft statement of strength 1, in the unit of `objective_`; statements marked hard
+        hold. Infinite: every statement holds. "auto" is what a mean item costs with one centre for all, the
+        price that `PCKMeans` takes. Bounds always win over soft statements.
+    outlier_cost : float, "auto" or None
+        Items whose distance (squared, for "sqeuclidean") is beyond this may be left out, with label -1, at
+        this cost. "auto" takes the median of the distances to the centres of `init` (of a k-means++ start,
+        if they are not given) plus three times their spread.
+    max_outliers : int or None
+        Most items (load) that are left out.
+    on_shortfall : {"raise", "warn"}
+        What to do if loads or statements leave a bound that was not met within the budget, though nobody
+        proved that it cannot be: raise, or keep the best labels, warn, and list it in
+        `violations_.shortfalls`.
+    assignment : {"local", "exact"}
+        With statements or loads that differ: a search, or an integer program for small data. Otherwise both
+        are the exact flow.
+    init : {"constraint++", "neighborhoods", "k-means++", "random", "book", "range"} or array
+        As in `COPKMeans`; "book" draws rows until plain k-means from there meets the minima (at most 50
+        draws, ten runs); "range" draws uniformly between the least and largest value of each feature.
+    n_init : int or "auto", default "auto"
+        Number of starts; the best is kept. "auto" is 1 where the start is given, else 4.
+    max_iter : int, default 300
+        Most iterations of a start.
+    tol : float, default 1e-4
+        Stop when the centres' squared shift is below this share of the mean variance of the features.
+    metric : {"sqeuclidean", "cosine"}
+        Squared distance, or one minus the cosine (centres of unit length).
+    budget : int, default 1,000,000
+        Steps of the search for feasibility of statements; nodes times cells of integer programs. 0: none, so
+        that nothing is proven and `on_shortfall="warn"` always has the best of the search.
+    warm_start : bool, default False
+        Start from the centres of the last fit.
+    verbose : int, default 0
+        Print a line an iteration.
+    random_state : int, RandomState or None
+        Seed of the starts.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n_samples,)
+        The cluster of each item; -1 for outliers.
+    cluster_centers_ : array of shape (n_clusters, n_features)
+        The centres.
+    sizes_ : array of shape (n_clusters,)
+        Items, or load, of each cluster.
+    prices_ : array of shape (n_clusters,)
+        What one more item would cost in each cluster, the centres as they are, in the unit of `objective_`:
+        positive where the minimum binds, negative where the maximum does, 0 elsewhere. If all sizes are
+        pinned only differences mean something, and the mean is 0. With loads that differ: by unit of load,
+        and near the true price only.
+    group_prices_ : array of shape (n_clusters, n_groups)
+        The same for the bounds of the groups, on top of `prices_`; only with groups.
+    groups_ : tuple
+        Names of the groups, in the order of `group_prices_`; only with groups.
+    inertia_ : float
+        Weighted sum of the squared (or cosine) distances to the centres, without outliers.
+    objective_ : float
+        Half of `inertia_` (all of it with "cosine"), plus what broken soft statements and outliers cost.
+    weight_ : float
+        The price of a broken statement that was used.
+    outlier_cost_ : float or None
+        The cost of an outlier that was used.
+    history_, violations_, n_iter_, converged_
+        As in `COPKMeans`.
+
+    See Also
+    --------
+    SizeConstrainedKMedians : the same with absolute distances and medians.
+    coterie.assign.size_constrained_assignment : labels alone, for your own costs.
+
+    Notes
+    -----
+    With loads of one and no statements the bounds always hold, and every assignment is optimal for its
+    centres. Indivisible loads and must-link components make that a packing problem: a search, then an
+    integer program up to 20,000 cells; if it is proven that nothing fits, `fit` raises
+    `InfeasibleConstraintsError`.
+
+    Time O(n k d) an iteration, and O(k^2) for each item that has to give way; memory O(n k) beside X while
+    bounds bind. `size_min=1` keeps clusters from being empty.
+    `predict` is the nearest centre; pass bounds to it to have them hold for the new items.
+
+    References
+    ----------
+    Demiriz, Bennett and Bradley, Using assignment constraints to avoid empty clusters in k-means clustering:
+    chapter 9 of Basu, Davidson and Wagstaff (eds.), Constrained Clustering. The book's price rho of a
+    must-link is half of ours: it counts each broken one twice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import SizeConstrainedKMeans
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [10.0]])
+    >>> model = SizeConstrainedKMeans(n_clusters=2, size_min=2, init=[[1.5], [10.0]]).fit(X)
+    >>> model.labels_, model.sizes_, round(model.objective_, 6)
+    (array([0, 0, 0, 1, 1], dtype=int32), array([3, 2]), 13.25)
+    """
+
+    _share = None
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {
+        "constraints": True,
+        "size_weight": True,
+        "groups": True,
+        "either_or": True,
+    }
+    __metadata_request__predict: ClassVar[dict[str, bool]] = {
+        "size_min": True,
+        "size_max": True,
+        "size_weight": True,
+    }
+    _bound: ClassVar[Any] = anything("None, a number, a share between 0 and 1, or one per cluster")
+    parameter_rules: ClassVar[Any] = {
+        **SHARED_RULES,
+        "size_min": _bound,
+        "size_max": _bound,
+        "group_min": anything("None, a number, a dictionary by group, or an array"),
+        "group_max": anything("None, a number, a dictionary by group, or an array"),
+        "weight": real(0.0) | one_of(float("inf"), "auto"),
+        "outlier_cost": real(0.0) | one_of(None, "auto", float("inf")),
+        "max_outliers": whole(0) | one_of(None),
+        "on_shortfall": one_of("raise", "warn"),
+        "assignment": one_of("local", "exact"),
+        "init": one_of("constraint++", "neighborhoods", "k-means++", "random", "book", "range")
+        | instance((np.ndarray, list, tuple), "an array of centres"),
+        "budget": whole(0),
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        size_min: Any = None,
+        size_max: Any = None,
+        group_min: Any = None,
+        group_max: Any = None,
+        weight: Any = float("inf"),
+        outlier_cost: Any = None,
+        max_outliers: int | None = None,
+        on_shortfall: str = "raise",
+        assignment: str = "local",
+        init: Any = "constraint++",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        metric: str = "sqeuclidean",
+        budget: int = 1_000_000,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.size_min = size_min
+        self.size_max = size_max
+        self.group_min = group_min
+        self.group_max = group_max
+        self.weight = weight
+        self.outlier_cost = outlier_cost
+        self.max_outliers = max_outliers
+        self.on_shortfall = on_shortfall
+        self.assignment = assignment
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.metric = metric
+        self.budget = budget
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @property
+    def obeys(self) -> Literal["all", "hard", "none"]:  # type: ignore[override]
+        """Every statement, or the hard ones where the others have a price."""
+        return "all" if self.weight == float("inf") else "hard"
+
+    # ---- fit ------------------------------------------------------------------------------------------
+
+    @constrained_fit
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        constraints: Any = None,
+        sample_weight: Any = None,
+        size_weight: Any = None,
+        groups: Any = None,
+        either_or: Any = None,
+    ) -> Any:
+        """Cluster X within the bounds.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The items; float32 stays float32.
+        y : ignored
+            Present for the API.
+        constraints : Constraints or array of partial labels (-1: unknown), optional
+            Statements about pairs and labels; `weight` says whether they hold or have a price.
+        sample_weight : array of shape (n_samples,), optional
+            Importance of the items in the objective; the bounds do not see it.
+        size_weight : array of shape (n_samples,), optional
+            What each item counts in the bounds (people, load, revenue); 1 by default.
+        groups : array of shape (n_samples,), optional
+            The group of each item, for `group_min` and `group_max`; -1, None or NaN: none. In a search over
+            parameters turn on scikit-learn's metadata routing: without it searches keep `groups` for the
+            splitter.
+        either_or : EitherOr, optional
+            Triples (i, j, g): i is with j or with g, and those two are apart.
+
+        Returns
+        -------
+        self
+        """
+        self._bounds: SizeBounds | None = None
+        self._far: float | None = None
+
+        def loop(X: Any, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
+            return self._sized_loop(X, known, distortion, rng, size_weight, groups, either_or)
+
+        try:
+            self._run(X, constraints, sample_weight, loop)
+        finally:
+            del self._bounds, self._far
+        if either_or is not None and len(either_or.violations(self.labels_)):
+            raise RuntimeError(
+                f"{type(self).__name__} broke either-or triples that it promises to obey; please report it. "
+                f"{either_or.violations(self.labels_)[:3].tolist()}"
+            )
+        return self
+
+    def _sized_loop(
+        self,
+        X: Any,
+        known: Constraints,
+        distortion: Any,
+        rng: RandomState,
+        size_weight: Any,
+        groups: Any,
+        either_or: Any,
+    ) -> PrototypeLoop:
+        n, k = X.shape[0], self.n_clusters
+        spare = None
+        self._far = self._outlier_cost(known, distortion, rng)
+        if self._far is not None and self._far < float("inf"):
+            spare = float("inf") if self.max_outliers is None else float(self.max_outliers)
+        elif self.max_outliers is not None and self.outlier_cost is None:
+            raise ValueError(
+                "max_outliers is given, but no outlier_cost: say what leaving an item out costs."
+            )
+        bounds = self._bounds = read_bounds(
+            self.size_min,
+            self.size_max,
+            n,
+            k,
+            size_weight=size_weight,
+            groups=groups,
+            group_min=self.group_min,
+            group_max=self.group_max,
+            spare=spare,
+        )
+        either_or = _read_either_or(either_or, n)
+        self.weight_ = self._price(distortion)
+        soft = self.weight_ != float("inf")
+        if self.weight_ == 0:
+            known = known.only_hard()
+        share = self._share_of(distortion)
+
+        def solver(known: Constraints, **more: Any) -> SizedSolver:
+            core = pairs = None
+            if known and soft:
+                core = build_core(known, "hard").scaled(self.weight_)
+                pairs = SoftSolver(known, core, k, rng=rng, budget=self.budget)
+            elif known:
+                core = build_core(known, "all")
+                pairs = HardSolver(known, core, k, budget=self.budget, rng=rng)  # type: ignore[assignment]
+            return SizedSolver(
+                bounds,
+                core,
+                pairs,
+                exact=more.pop("exact", self.assignment == "exact"),
+                budget=self.budget,
+                n_pair_clusters=k,
+                **more,
+            )
+
+        linear = not isinstance(distortion, Manhattan)
+        if not bounds.bind and spare is None and not either_or and linear and self.assignment == "local":
+            return PrototypeLoop(distortion, self._solver(known, distortion, rng), k, share)
+        assign: Any
+        if not either_or:
+            assign = solver(known)
+        else:
+            apart = Constraints(cannot_link=either_or.must_apart(), hard=True, n_items=n)
+            with_apart = known | apart
+            self._require_feasible(with_apart, k)
+            if self.assignment == "exact":
+                assign = solver(with_apart, either_or=either_or.triples)
+            else:
+                assign = Choices(with_apart, either_or.triples, k, solver, self.budget)
+
+        def penalty(labels: Labels) -> float:
+            return self.weight_ * soft_penalty(known, np.where(labels == k, -1, labels))
+
+        return SizedLoop(
+            distortion,
+            k,
+            share,
+            bounds,
+            assign,
+            penalty=penalty if known and soft else None,
+            outlier_cost=None if spare is None else self._far,
+            on_shortfall=self.on_shortfall,
+        )
+
+    def _require_feasible(self, known: Constraints, n_clusters: int, nonempty: bool = True) -> None:
+        # where bounds are given, they say which clusters may be empty
+        given = (self.size_min, self.size_max, self.group_min, self.group_max, self.outlier_cost)
+        super()._require_feasible(known, n_clusters, nonempty=all(bound is None for bound in given))
+
+    def _solver(self, known: Constraints, distortion: Any, rng: RandomState) -> Any:
+        """Without bounds this is `COPKMeans`, or `PCKMeans` with its price."""
+        if not known:
+            return None
+        if self.weight_ != float("inf"):
+            return SoftCore(known, self.weight_, self.n_clusters, rng)
+        core = build_core(known, "all")
+        pairs = HardSolver(known, core, self.n_clusters, budget=self.budget, rng=rng, nonempty=True)
+        return HardCore(pairs, "local", "degeneracy", literal=False)
+
+    def _price(self, distortion: Any) -> float:
+        """What a broken statement of strength 1 costs."""
+        if self.weight != "auto":
+            return float(self.weight)
+        return distortion.share * distortion.spread / distortion.total or 1.0
+
+    def _outlier_cost(self, known: Constraints, distortion: Any, rng: RandomState) -> float | None:
+        if self.outlier_cost != "auto":
+            return None if self.outlier_cost is None else float(self.outlier_cost)
+        if not isinstance(self.init, str):
+            return far_from(distortion, self._given(self.init, distortion, "init"))
+        starts = Starts(distortion, known, self.n_clusters, rng)
+        # k-means++ would make centres of what is far; so it first learns from random rows how far that is
+        starts.cap = far_from(distortion, starts.random())
+        return far_from(distortion, starts.centres("k-means++"))
+
+    def _keep(self, best: Outcome, X: Any) -> None:
+        k = self.n_clusters
+        self.outlier_cost_ = self._far
+        if self._far is not None:
+            best.labels = np.where(best.labels == k, -1, best.labels).astype(np.int32)
+        super()._keep(best, X)
+        self._missed: Any = ()
+        bounds = self._bounds
+        assert bounds is not None
+        if isinstance(best, SizedOutcome):
+            self.prices_, self.sizes_, self._missed = best.prices, best.sizes, best.missed
+            by_group = best.group_prices
+        else:
+            self.prices_ = np.zeros(k)
+            self.sizes_ = bounds.held(best.labels)[0]
+            if not len(bounds.load):
+                self.sizes_ = self.sizes_.astype(np.int64)
+            by_group = None
+        for name in ("group_prices_", "groups_"):
+            self.__dict__.pop(name, None)
+        if bounds.groups is not None:
+            self.group_prices_, self.groups_ = by_group, bounds.groups.names
+
+    def _recount(self, known: Constraints) -> Violations:
+        missed = self.__dict__.pop("_missed", ())
+        if missed:
+            tell_shortfall(missed, "warn")
+        return replace(super()._recount(known), shortfalls=missed)
+
+    # ---- where it starts ------------------------------------------------------------------------------
+
+    def _starts(self, starts: Starts) -> Iterator[Floats]:
+        if self._far is not None:
+            starts.cap = self._far
+        while True:
+            if not isinstance(self.init, str):
+                yield self._given(self.init, starts.distortion, "init")
+            elif self.init == "book":
+                yield self._book(starts)
+            elif self.init == "range":
+                yield within_range(starts)
+            else:
+                yield starts.centres(self.init)
+
+    def _book(self, starts: Starts) -> Floats:
+        assert self._bounds is not None
+
+        def plain(centres: Floats) -> Labels:
+            loop = self._plain_loop(starts.distortion)
+            return loop.run(centres, max_iter=self.max_iter, tol=self.tol, step=lambda value: False).labels
+
+        return book_start(starts, self._bounds, plain)
+
+    def _plain_loop(self, distortion: Any) -> PrototypeLoop:
+        """K-means without bounds."""
+        k, share = self.n_clusters, self._share_of(distortion)
+        if not isinstance(distortion, Manhattan):
+            return PrototypeLoop(distortion, None, k, share)
+        bounds = read_bounds(None, None, distortion.points.n, k)
+        return SizedLoop(distortion, k, share, bounds, SizedSolver(bounds))
+
+    # ---- after it -------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, *, size_min: Any = None, size_max: Any = None, size_weight: Any = None) -> Any:
+        """Nearest centre of each row, whatever the sizes; or within the bounds that are given here.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            New items.
+        size_min, size_max : None, int, float, or one per cluster
+            Bounds for these items, none of which is then left out; without them each goes to its nearest
+            centre (-1 if it is farther than `outlier_cost_`).
+        size_weight : array of shape (n_samples,), optional
+            What each new item counts in these bounds.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+            The cluster of each.
+        """
+        X = self._checked(X)
+        distortion = self._distortion(X)
+        centres = self.cluster_centers_.astype(np.float64)
+        if size_min is None and size_max is None:
+            labels = nearest(distortion, centres)
+            if self.outlier_cost_ is not None:
+                labels[distortion.to_own(labels, centres) > self.outlier_cost_] = -1
+            return labels
+        costs = np.empty((X.shape[0], len(centres)), dtype=X.dtype)
+        distortion.fill_costs(centres, costs)
+        return size_constrained_assignment(
+            costs,
+            size_min,
+            size_max,
+            size_weight=size_weight,
+            on_shortfall=self.on_shortfall,  # type: ignore[arg-type]
+            budget=self.budget,
+        ).labels
+
+
+def _read_either_or(either_or: Any, n: int) -> EitherOr:
+    if either_or is None:
+        return EitherOr([], n_items=n)
+    if not isinstance(either_or, EitherOr):
+        raise ValueError(
+            "either_or must be a coterie.constraints.EitherOr, which knows its items when data are split; "
+            f"got {type(either_or).__name__}."
+        )
+    if either_or.n_items != n:
+        raise ValueError(f"either_or speaks of {either_or.n_items} items, but X has {n} rows.")
+    return either_or

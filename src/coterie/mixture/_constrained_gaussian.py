@@ -1,0 +1,222 @@
+"""ConstrainedGaussianMixture: a mixture in which every statement holds."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from coterie.base import Rule, constrained_fit, one_of, whole
+from coterie.constraints import Constraints
+from coterie.mixture._emissions.emission import Emission
+from coterie.mixture._emissions.gaussian import Gaussian
+from coterie.mixture._engine.em import Data, Model, WeightStep
+from coterie.mixture._engine.mixture import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
+from coterie.mixture._engine.weights import ExactWeights, FixedWeights, JointWeights, Prior, UniformWeights
+from coterie.mixture._inference.choose import Inference
+from coterie.mixture._inference.network import Network, read_network
+
+
+class ConstrainedGaussianMixture(MixtureClusterer):
+    """A Gaussian mixture in which every statement holds.
+
+    EM, in which labels that break a statement have probability zero. Must-linked items share their component
+    (a chunklet); cannot-links make the labels of chunklets depend on each other, and are inferred together:
+    exactly where the graph of cannot-links is narrow (always for two components), on a spanning tree
+    elsewhere. What was left out then is in `dropped_constraints_`; the labels obey it all the same.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Number of components.
+    covariance_type : {"full", "tied", "diag", "spherical"}, default "full"
+        As in scikit-learn's `GaussianMixture`.
+    sampling : {"chunklet", "point"}, default "chunklet"
+        How statements came about. "chunklet": a component was drawn for each chunklet, and its items from
+        that. "point": items were drawn one by one, and pairs stated afterwards. It matters for the mixing
+        weights.
+    weights_update : {"joint", "exact", "pseudo-likelihood", "uniform", "fixed"}, default "joint"
+        How mixing weights are found. "joint" maximises the likelihood of data and statements. "exact" that of
+        the data given the statements. "pseudo-likelihood" does so as if no two cannot-links shared a
+        chunklet, for as many of them, in the order of the rows, as truly do not. "uniform" and "fixed" leave
+        them equal, or as `weights_init` has them.
+    max_table_cells : int, default 200,000
+        Cells that the tables of exact inference may have, all together; what needs more gets a spanning tree.
+    tol : float, default 1e-3
+        EM ends when the log-likelihood per item changes by less.
+    reg_covar : float, default 1e-6
+        Added to the diagonals of covariances, as a share of each feature's variance.
+    covariance_prior : float, default 0.0
+        So many pseudo-items with the variances of all data pull at every covariance.
+    max_iter : int, default 100
+        Iterations of EM.
+    n_init : int or "auto", default "auto"
+        Number of starts; the best is kept. "auto" is 4, or 1 where `means_init` is given.
+    init_params : {"mixed", "kmeans", "k-means++", "random", "random_from_data"}, default "mixed"
+        Where a start begins: at clusters of `COPKMeans`, which obey; at means that k-means++ or chance draws
+        from the rows, with the spread of all data; or at random shares. "mixed" is the first, then the second
+        and the first by turns: from wide components, statements can still turn everything.
+    weights_init, means_init, precisions_init : arrays, optional
+        Where to begin instead.
+    warm_start : bool, default False
+        Go on from the model of the last fit.
+    verbose : int, default 0
+        Print progress.
+    random_state : int, RandomState or None, default None
+        Seed of the starts.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n_samples,)
+        The most probable component of each item; where that breaks a statement, near it and legal.
+    responsibilities_ : array of shape (n_samples, n_components)
+        Probability of each component, under the statements.
+    weights_, means_, covariances_, precisions_, precisions_cholesky_
+        The model, as in scikit-learn.
+    agreement_ : array
+        Probability that the items of a stated pair share a component: rows of `constraints_.must_table`,
+        then of `constraints_.cannot_table`. Pairs that inference left out count as independent.
+    inference_ : InferenceAccount
+        How labels were inferred, and why.
+    dropped_constraints_ : Constraints
+        Cannot-links that inference left out.
+    objective_, history_, objective_kind_
+        Minus the log-likelihood, before every M-step and at the end, and which one ("joint",
+        "conditional", "pseudo-likelihood").
+        Without `reg_covar` it never rises; with it, it may do so by a hair.
+    lower_bound_ : float
+        The log-likelihood per item.
+    collapsed_ : array
+        Components whose covariance only `reg_covar` holds up.
+    n_iter_, converged_, violations_, constraints_
+        As everywhere.
+
+    See Also
+    --------
+    PenalizedGaussianMixture : statements that may be wrong.
+    COPKMeans : faster, no probabilities.
+
+    Notes
+    -----
+    Time O(n k d^2) an iteration for densities and covariances, O(k) for each coupling in a tree, and the
+    cells of the tables; memory O(n k) beside X. A label names a component: the h-th class in sorted order is
+    component h. Groups are written out as pairs of chunklets, at most two million.
+
+    References
+    ----------
+    Shental, Bar-Hillel, Hertz and Weinshall, Constrained Clustering, chapter 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import ConstrainedGaussianMixture, Constraints
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 2)) * [3.0, 0.3]
+    >>> X[50:, 1] += 2.0
+    >>> known = Constraints(must_link=[(0, 1), (0, 2)], cannot_link=[(0, 60)], n_items=100)
+    >>> model = ConstrainedGaussianMixture(2, random_state=0).fit(X, constraints=known)
+    >>> bool((model.labels_[:50] == model.labels_[0]).all()), int(model.labels_[0] == model.labels_[60])
+    (True, 0)
+    >>> print(model.inference_)
+    exact: statements leave no couplings between units (cannot-links between two components are opposites).
+    """
+
+    obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
+    parameter_rules: ClassVar[dict[str, Rule]] = {
+        **SHARED_RULES,
+        **START_RULES,
+        "sampling": one_of("chunklet", "point"),
+        "weights_update": one_of("joint", "exact", "pseudo-likelihood", "uniform", "fixed"),
+        "max_table_cells": whole(1),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        covariance_type: str = "full",
+        sampling: Any = "chunklet",
+        weights_update: str = "joint",
+        max_table_cells: int = 200_000,
+        tol: float = 1e-3,
+        reg_covar: float = 1e-6,
+        covariance_prior: float = 0.0,
+        max_iter: int = 100,
+        n_init: Any = "auto",
+        init_params: str = "mixed",
+        weights_init: Any = None,
+        means_init: Any = None,
+        precisions_init: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.sampling = sampling
+        self.weights_update = weights_update
+        self.max_table_cells = max_table_cells
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.covariance_prior = covariance_prior
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weights_init = weights_init
+        self.means_init = means_init
+        self.precisions_init = precisions_init
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @constrained_fit
+    def fit(self, X: Any, y: Any = None, *, constraints: Any = None) -> Any:
+        """Fit the mixture, with what is known about the rows.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The items.
+        y : ignored
+            Present for the API.
+        constraints : Constraints or array of partial labels (-1: unknown), optional
+            What is known; all of it holds.
+
+        Returns
+        -------
+        self
+        """
+        return self._run(X, constraints)
+
+    def _emission(self) -> Emission:
+        return Gaussian(self.covariance_type, self.reg_covar, self.covariance_prior)
+
+    def _network(self, known: Constraints) -> Network:
+        return read_network(known, self.n_components, obey="all", sampling=self.sampling)
+
+    def _inference(self, data: Data, model: Model, rng: RandomState) -> Inference:
+        return Inference(
+            data.network,
+            rest="spanning-tree",
+            most_cells=self.max_table_cells,
+            potential=data.core_potential(model),
+        )
+
+    def _weights(self, data: Data, known: Constraints, inference: Inference | None) -> WeightStep:
+        if self.weights_update == "uniform":
+            return UniformWeights()
+        if self.weights_update == "fixed":
+            return FixedWeights()
+        if self.weights_update == "joint" or inference is None:
+            return JointWeights()
+        network, dropped = data.network, inference.dropped
+        if self.weights_update == "exact":
+            return ExactWeights(Prior(network, data.n_free, self.max_table_cells, dropped))
+        matched = read_network(
+            known, self.n_components, obey="all", sampling=self.sampling, only_matching=True
+        )
+        return PseudoWeights(Prior(matched, data.n_free, self.max_table_cells, dropped[:0]))
+
+
+class PseudoWeights(ExactWeights):
+    """Exact for cannot-links of which no two share a chunklet."""
+
+    kind = "pseudo-likelihood"

@@ -1,0 +1,1 @@
+"""What a component says about items."""

@@ -1,0 +1,1 @@
+"""EM: the loop, the weights, the starts, what fitted mixtures share."""

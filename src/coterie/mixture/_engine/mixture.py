@@ -1,0 +1,433 @@
+"""What the mixtures share: reading the input, the starts, what is kept, and what a fitted model can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from coterie._arrays import Floats
+from coterie._compiled import one_blas_thread
+from coterie.base import (
+    ConstrainedClusterMixin,
+    Step,
+    anything,
+    check_sample_weight,
+    one_of,
+    progress,
+    real,
+    warn_user,
+    whole,
+)
+from coterie.constraints import Constraints
+from coterie.kmeans._engine import AUTO_STARTS
+from coterie.mixture._emissions.emission import Emission
+from coterie.mixture._emissions.gaussian import COVARIANCES, Gaussian
+from coterie.mixture._engine.em import Data, Expectation, Model, Outcome, WeightStep, expect, run_em
+from coterie.mixture._engine.outcome import agreements, left_out, legal_labels
+from coterie.mixture._engine.starts import STARTS, given_means, given_precisions, given_weights, start_model
+from coterie.mixture._inference.answer import Answer
+from coterie.mixture._inference.choose import Inference
+from coterie.mixture._inference.network import Network
+
+RandomState = np.random.RandomState
+# What only some fits leave.
+_NOT_ALWAYS = ("covariances_", "precisions_", "precisions_cholesky_", "collapsed_")
+# Starts whose objectives differ by less than this, per item, came to the same.
+_SAME = 1e-6
+
+
+def _is_density(model: Any) -> bool:
+    """Whether items can be scored and drawn; raises AttributeError with the reason if not."""
+    if not model._emission().density:
+        raise AttributeError("the squared error is no density, so items cannot be scored or drawn.")
+    return True
+
+
+SHARED_RULES = {
+    "n_components": whole(1),
+    "covariance_type": one_of(*COVARIANCES),
+    "tol": real(0.0),
+    "reg_covar": real(0.0),
+    "covariance_prior": real(0.0),
+    "max_iter": whole(1),
+    "n_init": whole(1) | one_of("auto"),
+    "warm_start": one_of(True, False),
+    "verbose": whole(0) | one_of(True, False),
+    "random_state": anything("None, a seed or a RandomState"),
+}
+START_RULES = {
+    "init_params": one_of(*STARTS),
+    "weights_init": anything("None or an array of shape (n_components,)"),
+    "means_init": anything("None or an array of shape (n_components, n_features)"),
+    "precisions_init": anything("None or an array of the shape that covariance_type asks for"),
+}
+
+
+class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC):
+    """A mixture of components; subclasses say what statements mean, and how labels are inferred."""
+
+    # the likelihood never falls without `reg_covar`; with it, it may do so by a hair
+    monotone: ClassVar[bool] = False
+
+    n_components: int
+    max_iter: int
+    tol: float
+    n_init: Any
+    init_params: str
+    weights_init: Any
+    means_init: Any
+    precisions_init: Any
+    warm_start: bool
+    random_state: Any
+
+    # ---- what a subclass says -------------------------------------------------------------------------
+
+    @abstractmethod
+    def _emission(self) -> Emission:
+        """Densities of the components."""
+
+    @abstractmethod
+    def _network(self, known: Constraints) -> Network:
+        """What is known, as couplings."""
+
+    @abstractmethod
+    def _inference(self, data: Data, model: Model, rng: RandomState) -> Inference:
+        """How labels of the core are found; made once a fit, at the first model."""
+
+    @abstractmethod
+    def _weights(self, data: Data, known: Constraints, inference: Inference | None) -> WeightStep:
+        """How mixing weights are updated."""
+
+    # ---- fit ------------------------------------------------------------------------------------------
+
+    def _read(self, X: Any, constraints: Any) -> tuple[Data, Constraints, Emission]:
+        """Check the input; the data in two parts, and the emission that has seen them."""
+        emission = self._emission()
+        for name in _NOT_ALWAYS:  # another emission leaves no covariances of the last fit behind
+            self.__dict__.pop(name, None)
+        X, known = self._begin_fit(
+            X,
+            constraints,
+            n_clusters=self.n_components,
+            word="n_components",
+            accept_sparse="csr" if emission.sparse else False,
+            dtype=[np.float64, np.float32],
+            order="C",
+        )
+        values = X.data if hasattr(X, "toarray") else X
+        largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+        if largest > np.sqrt(np.finfo(np.float64).max / X.shape[0]):
+            raise ValueError("X holds values so large that their squares overflow; scale the features down.")
+        emission.begin(X, self.n_components)
+        return Data(X, self._network(known)), known, emission
+
+    def _run(self, X: Any, constraints: Any) -> Any:
+        before = getattr(self, "_model", None) if self.warm_start else None
+        data, known, emission = self._read(X, constraints)
+        if before is not None and before.emission.means.shape != (self.n_components, data.d):
+            raise ValueError(
+                f"warm_start: the last fit has means of shape {before.emission.means.shape}, but "
+                f"{(self.n_components, data.d)} is needed now; fit a new object."
+            )
+        rng = check_random_state(self.random_state)
+        with one_blas_thread():
+            begin = self._begin_at(before, data, known, emission, rng)
+            n_starts = self._n_starts(before is not None)
+            model = begin()
+            inference = self._inference(data, model, rng) if len(data.network.items) else None
+            weights = self._weights(data, known, inference)
+            best = self._best_of(data, model, begin, n_starts, inference, weights)
+            self._keep(best, data, inference, weights)
+        return self
+
+    def _n_starts(self, warm: bool) -> int:
+        if warm or self.means_init is not None:
+            return 1
+        return AUTO_STARTS if self.n_init == "auto" else int(self.n_init)
+
+    def _begin_at(
+        self, before: Model | None, data: Data, known: Constraints, emission: Emission, rng: RandomState
+    ) -> Callable[[], Model]:
+        """Makes the model of the next start."""
+        if before is not None:
+            return Model(emission.taking(before.emission), before.log_weights).copy
+        k, d = self.n_components, data.d
+        weights = None if self.weights_init is None else given_weights(self.weights_init, k)
+        means = None if self.means_init is None else given_means(self.means_init, k, d)
+        precisions = None
+        if self.precisions_init is not None:
+            if not isinstance(emission, Gaussian):
+                raise ValueError("precisions_init needs Gaussian components; leave it out.")
+            precisions = given_precisions(self.precisions_init, emission.covariance_type, k, d)
+        number = -1
+
+        def begin() -> Model:
+            nonlocal number
+            number += 1
+            if means is None:
+                model = start_model(self.init_params, data, known, emission, self.obeys, rng, number)
+            else:
+                model = Model(emission.copy(), np.full(k, -np.log(k)))
+                model.emission.set_means(means)
+            if precisions is not None:
+                assert isinstance(model.emission, Gaussian)
+                model.emission.set_precisions(precisions)
+            if weights is not None:
+                with np.errstate(divide="ignore"):
+                    model.log_weights = np.log(weights)
+            return model
+
+        return begin
+
+    def _best_of(
+        self,
+        data: Data,
+        model: Model,
+        begin: Callable[[], Model],
+        n_starts: int,
+        inference: Inference | None,
+        weights: WeightStep,
+    ) -> Outcome:
+        best: Outcome | None = None
+        with progress(self, data.X, n_starts=n_starts, max_steps=self._most_steps()) as starts:
+            for number in range(n_starts):
+                if number:
+                    model = begin()
+                model.log_weights = weights.start(model.log_weights)
+                with starts() as step:
+                    found = self._one_start(data, model, inference, weights, step)
+                # of starts that came to the same the first is kept, in any unit of the features
+                least = _SAME * data.n * model.emission.unit()
+                if best is None or found.objective < best.objective - least:
+                    best = found
+                if starts.stopped:
+                    break
+        assert best is not None
+        return best
+
+    def _most_steps(self) -> int:
+        """Iterations of one start, at most."""
+        return self.max_iter
+
+    def _one_start(
+        self, data: Data, model: Model, inference: Inference | None, weights: WeightStep, step: Step
+    ) -> Outcome:
+        """Go from a model as far as it leads."""
+        return run_em(
+            model,
+            self._find(data, inference),
+            weights,
+            n_items=data.n,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            step=step,
+        )
+
+    def _find(self, data: Data, inference: Inference | None) -> Callable[[Model, int], Expectation]:
+        """The E-step of a start."""
+        if inference is not None:
+            inference.restart()
+        return lambda model, iteration: expect(data, model, inference)
+
+    # ---- what is kept ---------------------------------------------------------------------------------
+
+    def _keep(self, best: Outcome, data: Data, inference: Inference | None, weights: WeightStep) -> None:
+        model = best.model
+        self._model = model
+        self.weights_ = np.exp(model.log_weights)
+        self.means_ = model.emission.means
+        self._keep_emission(model.emission)
+        answer = best.answer
+        self.responsibilities_ = self._shares(data, model, answer)
+        promised = self._known if self.obeys == "all" else self._known.only_hard()
+        self.labels_ = legal_labels(self.responsibilities_, data.network, answer, promised)
+        self.objective_ = best.objective
+        self.history_ = np.array(best.history)
+        self.lower_bound_ = -best.objective / data.n
+        self.n_iter_ = best.n_iter
+        self.converged_ = best.converged
+        account = Inference(data.network).account if inference is None else inference.account
+        self.inference_ = account
+        kind = account.kind if account.kind != "exact" else getattr(weights, "kind", "joint")
+        self.objective_kind_ = kind
+        self.agreement_ = agreements(self._known, self.responsibilities_, data.network, answer)
+        self.dropped_constraints_ = left_out(self._known, data.network, inference)
+        empty = np.flatnonzero(np.bincount(self.labels_, minlength=self.n_components) == 0)
+        if len(empty):
+            warn_user(
+                f"Number of distinct clusters ({self.n_components - len(empty)}) found smaller than "
+                f"n_components ({self.n_components}): no item is most probable in component "
+                f"{', '.join(map(str, empty[:5]))}. Ask for fewer components, or try other starts.",
+                ConvergenceWarning,
+            )
+
+    def _keep_emission(self, emission: Emission) -> None:
+        if isinstance(emission, Gaussian):
+            self.covariances_ = emission.covariances
+            self.precisions_cholesky_ = emission.factors
+            self.precisions_ = emission.precisions
+            self.collapsed_ = np.array(emission.collapsed(), dtype=np.int64)
+
+    def _shares(self, data: Data, model: Model, answer: Answer | None) -> Floats:
+        if answer is None:
+            return model.shares(data.X)[0]
+        shares = model.shares(data.X)[0]
+        shares[data.network.items] = data.network.spread(answer.marginals)
+        return shares
+
+    # ---- after it -------------------------------------------------------------------------------------
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self, "_model")
+        return validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse="csr" if self._model.emission.sparse else False,
+            dtype=[np.float64, np.float32],
+            order="C",
+        )
+
+    def predict(self, X: Any) -> Any:
+        """Most probable component of each row; statements speak of the training items only.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            New items.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+            The component of each.
+        """
+        return self.predict_proba(X).argmax(axis=1).astype(np.int32)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each component, for each row.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            New items.
+
+        Returns
+        -------
+        probabilities : array of shape (n_samples, n_components)
+            Rows sum to one.
+        """
+        X = self._checked(X)
+        with one_blas_thread():
+            return self._model.shares(X)[0]
+
+    @available_if(_is_density)
+    def score_samples(self, X: Any) -> Any:
+        """Log-density of each row under the mixture.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Items.
+
+        Returns
+        -------
+        log_density : array of shape (n_samples,)
+            The larger, the more usual.
+        """
+        X = self._checked(X)
+        with one_blas_thread():
+            return self._model.shares(X)[1] + self._model.emission.log_base(X)
+
+    @available_if(_is_density)
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
+        """Mean log-density of the rows.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Items.
+        y : ignored
+            Present for the API.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the items.
+
+        Returns
+        -------
+        score : float
+            The larger, the better.
+        """
+        weight = check_sample_weight(sample_weight, X)
+        return float(np.average(self.score_samples(X), weights=weight))
+
+    def _n_parameters(self) -> int:
+        return self._model.emission.n_parameters() + len(self.weights_) - 1
+
+    @available_if(_is_density)
+    def bic(self, X: Any) -> float:
+        """Bayesian information criterion on X; the lower, the better.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Items.
+
+        Returns
+        -------
+        bic : float
+            As in scikit-learn's `GaussianMixture`: statements are not counted.
+        """
+        density = self.score_samples(X)
+        return float(-2.0 * density.sum() + self._n_parameters() * np.log(len(density)))
+
+    @available_if(_is_density)
+    def aic(self, X: Any) -> float:
+        """Akaike information criterion on X; the lower, the better.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Items.
+
+        Returns
+        -------
+        aic : float
+            As in scikit-learn's `GaussianMixture`: statements are not counted.
+        """
+        return float(-2.0 * self.score_samples(X).sum() + 2.0 * self._n_parameters())
+
+    @available_if(_is_density)
+    def sample(self, n_samples: int = 1) -> tuple[Any, Any]:
+        """Draw items from the mixture.
+
+        Parameters
+        ----------
+        n_samples : int, default 1
+            How many.
+
+        Returns
+        -------
+        X : array of shape (n_samples, n_features)
+            Items, sorted by component.
+        y : array of shape (n_samples,)
+            The component of each.
+        """
+        check_is_fitted(self, "_model")
+        if not whole(1).holds(n_samples):
+            raise ValueError(f"n_samples must be a whole number, at least 1; got {n_samples!r}.")
+        rng = check_random_state(self.random_state)
+        counts = rng.multinomial(n_samples, self.weights_ / self.weights_.sum())
+        drawn = [self._model.emission.sample(h, int(n), rng) for h, n in enumerate(counts)]
+        return np.concatenate(drawn), np.repeat(np.arange(len(counts)), counts)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._emission().sparse
+        return tags

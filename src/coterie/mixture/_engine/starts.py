@@ -1,0 +1,145 @@
+"""Where a mixture starts: clusters of k-means that knows the statements, rows of the data, or chance."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import kmeans_plusplus
+from sklearn.exceptions import ConvergenceWarning
+
+from coterie._arrays import Floats, Index
+from coterie.constraints import Constraints
+from coterie.exceptions import ViolatedConstraintsWarning
+from coterie.kmeans import COPKMeans, PCKMeans
+from coterie.mixture._emissions.emission import Emission, Statistics
+from coterie.mixture._engine.em import Data, Model, summed
+from coterie.mixture._engine.weights import log_shares
+from coterie.mixture._inference.network import Network, new_numbers
+
+STARTS = ("mixed", "kmeans", "k-means++", "random", "random_from_data")
+# Iterations of the k-means that a mixture starts from: the mixture goes on from there.
+_KMEANS_STEPS = 30
+
+
+def start_model(
+    how: str,
+    data: Data,
+    known: Constraints,
+    emission: Emission,
+    obeys: str,
+    rng: np.random.RandomState,
+    number: int = 0,
+) -> Model:
+    """A model to start from.
+
+    Parameters
+    ----------
+    how : {"mixed", "kmeans", "k-means++", "random", "random_from_data"}
+        Clusters of k-means under the statements; means at rows that k-means++ draws, or that chance draws,
+        with the spread of all data; or random shares. "mixed" is the first two by turns.
+    data : Data
+        The rows.
+    known : Constraints
+        What is known.
+    emission : Emission
+        An emission that has seen the data; it is copied.
+    obeys : {"all", "hard"}
+        Which statements k-means obeys.
+    rng : RandomState
+        Draws.
+    number : int
+        Number of the start.
+    """
+    emission, k, X = emission.copy(), emission.k, data.X
+    if how == "mixed":
+        how = "k-means++" if number % 2 else "kmeans"
+    if how in ("k-means++", "random_from_data"):
+        if how == "k-means++":
+            rows = kmeans_plusplus(X, k, random_state=rng)[1]
+        else:
+            rows = rng.permutation(X.shape[0])[:k]
+        means = X[rows].toarray() if hasattr(X, "toarray") else np.array(X[rows], dtype=np.float64)
+        labelled, label = data.network.labelled()
+        for h in np.unique(label):
+            means[h] = np.asarray(X[labelled[label == h]].mean(axis=0)).ravel()
+        emission.set_means(means)
+        return Model(emission, np.full(k, -np.log(k)))
+    if how == "random":
+        shares = rng.uniform(size=(X.shape[0], k))
+        shares /= shares.sum(axis=1, keepdims=True)
+        labelled, label = data.network.labelled()
+        shares[labelled] = np.eye(k)[label]
+    else:
+        obeying = obeys == "all" or not known
+        model: Any = COPKMeans(k) if obeying else PCKMeans(k)
+        shares = np.eye(k)[_kmeans_labels(model, X, known, data.network, emission.metric, rng)]
+
+    def block(start: int, stop: int) -> Statistics:
+        return emission.statistics(X[start:stop], shares[start:stop])
+
+    statistics = summed(block, data.n, data.d, emission)
+    emission.update(statistics)
+    return Model(emission, log_shares(statistics[0]))
+
+
+def _kmeans_labels(
+    model: Any, X: Any, known: Constraints, network: Network, metric: str, rng: np.random.RandomState
+) -> Index:
+    seed = int(rng.randint(np.iinfo(np.int32).max))
+    model.set_params(n_init=1, max_iter=_KMEANS_STEPS, metric=metric, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ViolatedConstraintsWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = model.fit(X, constraints=known).labels_
+    return new_numbers(found, *network.labelled(), network.k)[found]
+
+
+def _numbers(values: Any, name: str) -> Floats:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be an array of numbers; got {values!r}.") from None
+
+
+def given_weights(values: Any, k: int) -> Floats:
+    """Weights that the user gave, checked."""
+    weights = _numbers(values, "weights_init")
+    if weights.shape != (k,):
+        raise ValueError(f"weights_init has shape {weights.shape}, but n_components={k} weights are needed.")
+    if not np.isfinite(weights).all() or (weights < 0).any() or not np.isclose(weights.sum(), 1.0, atol=1e-6):
+        raise ValueError(f"weights_init must be shares that sum to 1; got {weights.tolist()}.")
+    return weights
+
+
+def given_means(values: Any, k: int, d: int) -> Floats:
+    """Means that the user gave, checked."""
+    means = _numbers(values, "means_init")
+    if means.shape != (k, d):
+        raise ValueError(
+            f"means_init has shape {means.shape}, but n_components={k} means of {d} features are needed."
+        )
+    if not np.isfinite(means).all():
+        raise ValueError("means_init must be finite.")
+    return means
+
+
+def given_precisions(values: Any, covariance_type: str, k: int, d: int) -> Floats:
+    """Precisions that the user gave, checked."""
+    precisions = _numbers(values, "precisions_init")
+    shape = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[covariance_type]
+    if precisions.shape != shape:
+        raise ValueError(
+            f"precisions_init has shape {precisions.shape}, but covariance_type={covariance_type!r} needs "
+            f"{shape}."
+        )
+    if covariance_type in ("diag", "spherical"):
+        good = bool(np.isfinite(precisions).all() and (precisions > 0).all())
+    else:
+        matrices = precisions if precisions.ndim == 3 else precisions[None]
+        good = bool(np.isfinite(matrices).all()) and np.allclose(matrices, matrices.transpose(0, 2, 1))
+        good = good and bool((np.linalg.eigvalsh(matrices) > 0).all())
+    if not good:
+        raise ValueError("precisions_init must be symmetric and positive definite.")
+    return precisions

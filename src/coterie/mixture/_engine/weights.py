@@ -1,0 +1,260 @@
+"""The mixing weights: their prior under what is known, and the ways to update them.
+
+Given that the statements hold, labels are no longer drawn independently, so the weights that explain the
+counts best are not the counts' shares. With a = log weights the step maximises
+
+    sum_l N_l a_l - log Z(a),
+
+where log Z is the log-probability of the statements under the prior: a concave problem whose gradient is the
+gap between the counts found and the counts that the prior expects. "joint" drops log Z, which is exact for
+the joint likelihood of data and statements. The pseudo-likelihood (chapter 3) treats cannot-links as if no
+two shared a unit: here only as many are counted as truly share none, since counting them all can drive a
+weight to zero.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from coterie._arrays import Floats, Index
+from coterie.mixture._inference.choose import Inference, pieces_of
+from coterie.mixture._inference.network import Network
+
+# No weight falls below this: its logarithm would be lost for good.
+LEAST_WEIGHT = 1e-10
+# Counts added to every component, for where the best weights would be at the border.
+_PSEUDO_COUNT = 1e-7
+# Nodes of a grid of weights.
+MOST_NODES = 200_000
+# Units that are visited for all of them.
+MOST_VISITS = 50_000_000
+# Pieces up to this many units are looked up by their shape.
+_SMALL_PIECE = 16
+
+
+def _log_sum(values: Floats) -> float:
+    """Log of the sum of exponentials; SciPy's takes longer than all else for a handful of numbers."""
+    top = float(values.max())
+    return top + float(np.log(np.exp(values - top).sum()))
+
+
+def log_shares(counts: Floats) -> Floats:
+    """Logarithms of counts as shares."""
+    shares = np.maximum(counts / counts.sum(), LEAST_WEIGHT)
+    return np.log(shares / shares.sum())
+
+
+class Expected(NamedTuple):
+    """Log Z of the prior, and the counts that it expects."""
+
+    log_z: float
+    counts: Floats
+
+
+class Prior:
+    """The prior of the labels, given that the statements between unclamped units hold.
+
+    Pieces of the network that look alike are worked out once.
+
+    Parameters
+    ----------
+    network : Network
+        Units and couplings, all of which exact inference can answer.
+    n_free : float
+        Number of items that no statement names.
+    most_cells : int
+        As in `Inference`.
+    dropped : array
+        Couplings of the network to leave out.
+    """
+
+    def __init__(self, network: Network, n_free: float, most_cells: int, dropped: Index) -> None:
+        # a label is data like the items' features: what is clamped was drawn freely
+        held = network.clamp >= 0
+        self.n_free = n_free + float(network.exponent[held].sum())
+        kept = np.asarray(~held[network.ends].any(axis=1))
+        kept[dropped] = False
+        ends, beta = network.ends[kept], network.beta[kept]
+        alike = np.where(held, 0, _alike(network, ends, beta))
+        units = np.flatnonzero(alike > 0)
+        number = np.full(network.n_units, -1, dtype=np.int64)
+        number[units] = np.arange(len(units))
+        mine = alike[ends[:, 0]] > 0 if len(ends) else np.empty(0, dtype=bool)
+        self.times: Floats = alike[units].astype(np.float64)
+        self.network = Network(
+            k=network.k,
+            items=units,
+            unit=np.arange(len(units)),
+            flip=np.full(len(units), bool(network.flip.any())),
+            n_units=len(units),
+            ends=number[ends[mine]],
+            beta=beta[mine],
+            clamp=np.full(len(units), -1, dtype=np.int64),
+            exponent=network.exponent[units],
+            constant=0.0,
+            held_constant=0.0,
+        )
+        self.constant = network.constant
+        self.inference = Inference(self.network, most_cells=most_cells)
+
+    def expect(self, log_weights: Floats) -> Expected:
+        """At unnormalised log weights."""
+        answer = self.inference.infer(self.network.prior(log_weights))
+        assert answer.by_root is not None
+        all_free = _log_sum(log_weights)
+        counts = self.network.counts(answer.marginals * self.times[:, None])
+        log_z = float(self.times @ answer.by_root) + self.n_free * all_free + self.constant
+        return Expected(log_z, counts + self.n_free * np.exp(log_weights - all_free))
+
+
+def _alike(network: Network, ends: Index, beta: Floats) -> Index:
+    """How many pieces each unit's piece stands for: zero where another piece stands for it."""
+    piece, n_units, _ = pieces_of(network.n_units, ends)
+    by_unit = np.argsort(piece, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(n_units)])
+    traits = np.column_stack([network.exponent, network.clamp])
+    times = np.zeros(len(n_units), dtype=np.int64)
+    # single units in one go
+    single = np.flatnonzero(n_units == 1)
+    if len(single):
+        _, first, count = np.unique(
+            traits[by_unit[starts[single]]], axis=0, return_index=True, return_counts=True
+        )
+        times[single[first]] = count
+    by_edge = np.argsort(piece[ends[:, 0]], kind="stable") if len(ends) else np.empty(0, dtype=np.int64)
+    edge_starts = np.searchsorted(piece[ends[by_edge, 0]], np.arange(len(n_units) + 1))
+    degree = np.bincount(ends.ravel(), minlength=network.n_units)
+    seen: dict[tuple[object, ...], int] = {}
+    for p in np.flatnonzero(n_units > 1).tolist():
+        if n_units[p] > _SMALL_PIECE:
+            times[p] = 1
+            continue
+        units = by_unit[starts[p] : starts[p + 1]].tolist()
+        units.sort(key=lambda u: (degree[u], *traits[u].tolist(), u))
+        rank = {u: position for position, u in enumerate(units)}
+        rows = by_edge[edge_starts[p] : edge_starts[p + 1]].tolist()
+        links = sorted((*sorted((rank[ends[e, 0]], rank[ends[e, 1]])), beta[e]) for e in rows)
+        key = (tuple(map(tuple, traits[units].tolist())), tuple(links))
+        times[seen.setdefault(key, p)] += 1
+    return times[piece]
+
+
+def exact_log_weights(counts: Floats, prior: Prior, log_weights: Floats) -> Floats:
+    """The log weights that explain the counts best under the prior; never worse than the ones given."""
+    total = counts.sum()
+    given = counts + _PSEUDO_COUNT
+
+    def loss(a: Floats) -> tuple[float, Floats]:
+        expected = prior.expect(a)
+        whole = _log_sum(a)
+        spare = _PSEUDO_COUNT * len(a)
+        value = expected.log_z + spare * whole - given @ a
+        slope = expected.counts + spare * np.exp(a - whole) - given
+        return value / total, slope / total
+
+    start = log_weights - _log_sum(log_weights)
+    before = loss(start)[0]
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"gtol": 1e-8, "ftol": 1e-14})
+    best = found.x - _log_sum(found.x)
+    if best.min() < np.log(LEAST_WEIGHT):
+        best = log_shares(np.exp(best))
+        return best if loss(best)[0] <= before else start
+    return best if found.fun <= before else start
+
+
+class WeightGrid:
+    """Log Z of the prior at all weights that are multiples of a step (chapter 4)."""
+
+    def __init__(self, prior: Prior, step: float) -> None:
+        k, parts = prior.network.k, round(1.0 / step)
+        if abs(parts * step - 1.0) > 1e-9:
+            raise ValueError(f"grid_step must divide 1, as 0.01 does; got {step!r}.")
+        n_nodes = 1
+        for i in range(k - 1):
+            n_nodes = n_nodes * (parts + i + 1) // (i + 1)
+        if n_nodes > MOST_NODES:
+            raise ValueError(
+                f"a grid of weights with grid_step={step:g} has {n_nodes:,} nodes for {k} components, more "
+                f"than {MOST_NODES:,}; use weights_update='exact', which needs none, or a larger grid_step."
+            )
+        if n_nodes * prior.network.n_units > MOST_VISITS:
+            raise ValueError(
+                f"a grid of {n_nodes:,} weights for {prior.network.n_units:,} units that differ would take "
+                "very long; use weights_update='exact', which needs none, or a larger grid_step."
+            )
+        bars = np.array(list(combinations(range(parts + k - 1), k - 1)), dtype=np.int64).reshape(-1, k - 1)
+        edge = np.full((len(bars), 1), -1)
+        shares = np.diff(np.hstack([edge, bars, edge + parts + k]), axis=1) - 1
+        self.log_weights: Floats = np.log(np.maximum(shares / parts, LEAST_WEIGHT))
+        self.log_z: Floats = np.array([prior.expect(a).log_z for a in self.log_weights])
+
+    def best(self, counts: Floats) -> Floats:
+        """The log weights of the node that explains the counts best; of equal ones the first."""
+        return self.log_weights[np.argmax(self.log_weights @ counts - self.log_z)]
+
+
+class JointWeights:
+    """Shares of the counts: best for the joint likelihood of data and statements."""
+
+    kind = "joint"
+
+    def start(self, log_weights: Floats) -> Floats:
+        """Log weights before the first step."""
+        return log_weights
+
+    def update(self, counts: Floats, log_weights: Floats) -> Floats:
+        """Log weights after the step."""
+        return log_shares(counts)
+
+    def log_z(self, log_weights: Floats) -> float:
+        """Nothing is subtracted."""
+        return 0.0
+
+
+class FixedWeights(JointWeights):
+    """Weights that stay as they are."""
+
+    def update(self, counts: Floats, log_weights: Floats) -> Floats:
+        """The weights as they were."""
+        return log_weights
+
+
+class UniformWeights(FixedWeights):
+    """Weights that are all alike."""
+
+    def start(self, log_weights: Floats) -> Floats:
+        """All alike."""
+        return np.full(len(log_weights), -np.log(len(log_weights)))
+
+
+class ExactWeights(JointWeights):
+    """The weights that explain the counts best, given that the statements of a prior hold."""
+
+    kind = "conditional"
+
+    def __init__(self, prior: Prior) -> None:
+        self.prior = prior
+
+    def update(self, counts: Floats, log_weights: Floats) -> Floats:
+        """Log weights after the step."""
+        return exact_log_weights(counts, self.prior, log_weights)
+
+    def log_z(self, log_weights: Floats) -> float:
+        """Log-probability of the statements."""
+        return self.prior.expect(log_weights).log_z
+
+
+class GridWeights(ExactWeights):
+    """The best weights of a grid (chapter 4)."""
+
+    def __init__(self, prior: Prior, step: float) -> None:
+        super().__init__(prior)
+        self.grid = WeightGrid(prior, step)
+
+    def update(self, counts: Floats, log_weights: Floats) -> Floats:
+        """Log weights after the step."""
+        return self.grid.best(counts)

@@ -1,0 +1,1 @@
+"""Probabilities of labels under what is known: the network and its inferences."""

@@ -1,0 +1,325 @@
+"""The mean field of pairwise clustering: what each unit costs in each cluster, and sweeps that follow it.
+
+The cost of a clustering is H = 1/2 sum_h W_h / s_h, where s_h is the mass of cluster h and W_h the sum of the
+dissimilarities of all ordered pairs in it. A unit of mass m whose items have the dissimilarities `own` among
+themselves and `a` to a cluster (s, W) adds (a + own / 2 - m W / (2 s)) / (s + m) to H by joining: that is its
+field, with expected sums in place of s, W and a. The printed update of the source lacks the factor in front
+of the last term and counts the unit itself; this is the corrected one, which is exact where all labels are
+certain (of squared distances it is Hartigan's criterion). Sums are kept while units change, at O(n k) a unit.
+
+Source: the book, section 5.3.6 (Lange, Law, Jain and Buhmann).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import exp
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coterie._arrays import Floats, Index
+from coterie._compiled import kernel
+from coterie.assign._core import Core
+from coterie.base import top_eigenvalue
+
+# Improvements below this share of what is compared are rounding.
+RELATIVE = 1e-11
+# A change of probabilities below this is not worth bringing the sums up to date.
+_IDLE = 1e-5
+# A probability below this is 0, so that it costs nothing.
+_NEVER = 1e-12
+# Steps between two returns to Python, and numbers that are multiplied at a time.
+_SLICE = 100_000_000
+_BLOCK = 1 << 22
+
+
+@kernel
+def sweep(
+    D: Any,
+    own: Any,
+    mass: Any,
+    links: Any,
+    state: Any,
+    order: Any,
+    start: int,
+    stop: int,
+    beta: float,
+    work: Any,
+) -> float:
+    """Give the units `order[start:stop]`, one by one, the probabilities of their field.
+
+    They are those of the temperature 1 / `beta`. With `beta` 0 the temperature is 0: a unit moves to its best
+    cluster, if that is better than its own.
+    Returns the largest change of a probability. `links` says what acts on a unit beside the dissimilarities:
+    edges and rows of expected counts, as in a `Core`. Written: `state`, the scratch `work` (2 x k).
+    """
+    core_of, indptr, to, weight, entry_ptr, entry_row, entry_minus, entry_weight, entry_mass = links
+    Q, A, s, W, R = state
+    n, k = Q.shape
+    out, size = work[0], work[1]
+    largest = 0.0
+    for position in range(start, stop):
+        u = order[position]
+        m = mass[u]
+        here = 0
+        for h in range(k):
+            q = Q[u, h]
+            here = h if q > Q[u, here] else here
+            others = max(s[h] - q * m, 0.0)
+            mean = 0.0
+            if others > 1e-9 * m:
+                mean = m * (W[h] - 2.0 * q * A[h, u] - q * own[u]) / (2.0 * others)
+            out[h] = (A[h, u] + 0.5 * own[u] - mean) / (others + m)
+            size[h] = (abs(A[h, u]) + 0.5 * abs(own[u]) + abs(mean)) / (others + m)
+        c = core_of[u]
+        if c >= 0:
+            for t in range(indptr[c], indptr[c + 1]):
+                for h in range(k):
+                    q = Q[to[t], h]
+                    if q > 0.0:
+                        out[h] += weight[t] * q
+                        size[h] += abs(weight[t]) * q
+            for e in range(entry_ptr[c], entry_ptr[c + 1]):
+                if entry_weight[e] == 0.0:
+                    continue
+                for h in range(k):
+                    met = R[entry_row[e], h]
+                    if entry_minus[e] >= 0:
+                        met -= R[entry_minus[e], h]
+                    else:
+                        met -= entry_mass[e] * Q[u, h]
+                    if met != 0.0:
+                        out[h] += entry_weight[e] * met
+                        size[h] += abs(entry_weight[e] * met)
+        best = 0
+        for h in range(1, k):
+            best = h if out[h] < out[best] else best
+        change = 0.0
+        if beta > 0.0:
+            least, total = out[best], 0.0
+            for h in range(k):
+                out[h] = exp(-beta * (out[h] - least))
+                total += out[h]
+            for h in range(k):
+                q = out[h] / total
+                out[h] = q if q > _NEVER else 0.0
+                change = max(change, abs(out[h] - Q[u, h]))
+            if change < _IDLE:
+                largest = max(largest, change)
+                continue
+        elif best != here and out[best] < out[here] - RELATIVE * (size[best] + size[here]):
+            change = 1.0
+            for h in range(k):
+                out[h] = 1.0 if h == best else 0.0
+        else:
+            continue
+        largest = max(largest, change)
+        for h in range(k):
+            more = out[h] - Q[u, h]
+            if more == 0.0:
+                continue
+            W[h] += more * (2.0 * A[h, u] + own[u])
+            s[h] += more * m
+            Q[u, h] = out[h]
+            for v in range(n):
+                A[h, v] += more * D[u, v]
+            if c >= 0:
+                for e in range(entry_ptr[c], entry_ptr[c + 1]):
+                    R[entry_row[e], h] += more * entry_mass[e]
+    return largest
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """What statements do to units: edges and entries of a core, for all units."""
+
+    core_of: Index
+    indptr: Index
+    to: Index
+    weight: Floats
+    entry_ptr: Index
+    entry_row: Index
+    entry_minus: Index
+    entry_weight: Floats
+    entry_mass: Floats
+    n_rows: int
+
+    @classmethod
+    def of(cls, core: Core, units: Index, n_units: int) -> Links:
+        """Those of a core whose units are `units` among all."""
+        core_of = np.full(n_units, -1, dtype=np.int64)
+        core_of[units] = np.arange(len(units))
+        return cls(
+            core_of=core_of,
+            indptr=core.indptr,
+            to=units[core.indices],
+            weight=core.weight,
+            entry_ptr=core.entry_ptr,
+            entry_row=core.entry_row,
+            entry_minus=core.entry_minus,
+            entry_weight=core.entry_weight,
+            entry_mass=core.entry_mass.astype(np.float64),
+            n_rows=core.n_rows,
+        )
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """As the compiled sweep takes them."""
+        edges = self.core_of, self.indptr, self.to, self.weight
+        return (
+            *edges,
+            self.entry_ptr,
+            self.entry_row,
+            self.entry_minus,
+            self.entry_weight,
+            self.entry_mass,
+        )
+
+    def owners(self) -> tuple[Index, Index]:
+        """The unit of each edge and of each entry."""
+        units = np.empty(len(self.indptr) - 1, dtype=np.int64)
+        inside = np.flatnonzero(self.core_of >= 0)
+        units[self.core_of[inside]] = inside
+        return np.repeat(units, np.diff(self.indptr)), np.repeat(units, np.diff(self.entry_ptr))
+
+    def priced(self, price: float, mass: Floats) -> Links:
+        """With a price for what is forbidden, which grows with both masses: chance knows no "never"."""
+        root = np.sqrt(mass)
+        head, owner = self.owners()
+        forbids, binds = np.isinf(self.weight), np.isinf(self.entry_weight)
+        row = np.zeros(self.n_rows, dtype=bool)
+        row[self.entry_row[binds]] = True
+        row[self.entry_minus[binds & (self.entry_minus >= 0)]] = True
+        return replace(
+            self,
+            weight=np.where(forbids, price * root[head] * root[self.to], self.weight),
+            entry_weight=np.where(binds, price * root[owner], self.entry_weight),
+            entry_mass=np.where(row[self.entry_row], root[owner], self.entry_mass),
+        )
+
+    def scaled(self, factor: float) -> Links:
+        """The same, stronger or weaker."""
+        return replace(self, weight=factor * self.weight, entry_weight=factor * self.entry_weight)
+
+    def split(self, k: int) -> float:
+        """The temperature below which the statements alone sort units into k clusters."""
+        n = len(self.indptr) - 1
+        owner = np.repeat(np.arange(n), np.diff(self.entry_ptr))
+        to = self.core_of[self.to]
+        edges = sparse.csr_matrix((self.weight, to, self.indptr), (n, n))
+        rows = sparse.csr_matrix((self.entry_mass, (owner, self.entry_row)), (n, self.n_rows))
+        less = np.where(self.entry_minus >= 0, 0.0, self.entry_mass)
+
+        def times(v: Any) -> Any:
+            v = np.ravel(v)
+            in_row = np.append(rows.T @ v, 0.0)
+            met = in_row[self.entry_row] - in_row[self.entry_minus] - less * v[owner]
+            return -(edges @ v + np.bincount(owner, self.entry_weight * met, n)) / k
+
+        return top_eigenvalue(times, n) if n else 0.0
+
+
+class Field:
+    """Probabilities of the units' clusters, with the sums that the field needs.
+
+    `D` holds the dissimilarities between units, its diagonal 0; those inside units are `own`.
+    """
+
+    def __init__(self, D: Any, own: Floats, mass: Floats, k: int) -> None:
+        self.D, self.own, self.mass, self.k = D, own, mass, k
+        self.m = len(mass)
+
+    def set(self, Q: Floats, links: Links) -> None:
+        """Take over probabilities, and work the sums out from them."""
+        A = np.zeros((self.k, self.m))
+        rows = max(1, _BLOCK // self.m)
+        for start in range(0, self.m, rows):
+            part = slice(start, start + rows)
+            A += Q[part].T @ self.D[part]
+        self.Q, self.A, self.links = Q, A, links
+        self.s = self.mass @ Q
+        self.W = np.einsum("uh,hu->h", Q, A) + self.own @ Q
+        self._count()
+
+    def _count(self) -> None:
+        """Expected counts of the rows."""
+        links = self.links
+        self.R = np.zeros((links.n_rows, self.k))
+        np.add.at(self.R, links.entry_row, links.entry_mass[:, None] * self.Q[links.owners()[1]])
+
+    def sweep(self, order: Index, beta: float) -> float:
+        """One sweep over all units; see the kernel."""
+        state, work = (self.Q, self.A, self.s, self.W, self.R), np.empty((2, self.k))
+        step = max(1, _SLICE // (self.m * self.k))
+        largest = 0.0
+        for start in range(0, self.m, step):
+            stop = min(start + step, self.m)
+            common = self.D, self.own, self.mass, self.links.arrays, state, order
+            largest = max(largest, sweep(*common, start, stop, beta, work))
+        return largest
+
+    @property
+    def labels(self) -> Any:
+        """The likeliest cluster of each unit."""
+        return self.Q.argmax(axis=1).astype(np.int32)
+
+    def value(self) -> float:
+        """The cost H at the expected sums."""
+        held = self.s > 0
+        return 0.5 * float((self.W[held] / self.s[held]).sum())
+
+    def costs(self) -> Floats:
+        """What each unit adds to H in each cluster, all others staying where they are."""
+        m, own = self.mass[:, None], self.own[:, None]
+        others = np.maximum(self.s - self.Q * m, 0.0)
+        mean = m * (self.W - self.Q * (2.0 * self.A.T + own))
+        mean = np.divide(mean, 2.0 * others, out=np.zeros_like(mean), where=others > 1e-9 * m)
+        found: Floats = (self.A.T + 0.5 * own - mean) / (others + m)
+        return found
+
+    def gain(self, units: Index, labels: Any) -> float:
+        """By how much H falls when some units move to other clusters together; all labels are certain."""
+        s, W, _ = self._after(units, labels)
+        held = s > 0
+        return self.value() - 0.5 * float((W[held] / s[held]).sum())
+
+    def move(self, units: Index, labels: Any) -> None:
+        """Move them."""
+        self.s, self.W, more = self._after(units, labels)
+        self.A += more.T @ self.D[units]
+        self.Q[units] += more
+        self._count()
+
+    def _after(self, units: Index, labels: Any) -> tuple[Floats, Floats, Floats]:
+        """Masses and sums of the clusters after such a move, and the change of the probabilities."""
+        more = -self.Q[units]
+        more[np.arange(len(units)), labels] += 1.0
+        W = self.W + 2.0 * np.einsum("uh,hu->h", more, self.A[:, units]) + self.own[units] @ more
+        W += np.einsum("uh,uh->h", more, self.D[np.ix_(units, units)] @ more)
+        return self.s + self.mass[units] @ more, W, more
+
+
+def first_split(D: Any, own: Floats, mass: Floats) -> float:
+    """The temperature below which one cluster falls into two: 2 / n times the top eigenvalue of the scatter.
+
+    The scatter matrix is minus half the dissimilarities, centred; of squared distances, the inner products
+    of the units' sums of centred items.
+    """
+    m, n = len(mass), float(mass.sum())
+
+    def product(v: Any) -> Any:
+        # in the type of D, of which there should be no copy
+        return (D @ v.astype(D.dtype)).astype(np.float64) + own * v
+
+    at = product(np.ones(m))
+    total = float(at.sum())
+
+    def times(v: Any) -> Any:
+        v = np.ravel(v)
+        held = float(mass @ v)
+        middle = at * (held / n) + mass * (float(at @ v) / n) - mass * (total * held / n**2)
+        return -0.5 * (product(v) - middle)
+
+    return 2.0 / n * top_eigenvalue(times, m)

@@ -1,0 +1,199 @@
+"""The search of pairwise clustering: the mean field is cooled down, then labels are certain and go down.
+
+A start begins with no unit in any cluster more than in another. As the temperature falls clusters part, each
+time along the direction that matters most. Statements act from the beginning, but no stronger than the data
+at first: strong ones alone would sort the units they name before the data are heard. At temperature 0 units
+move one by one, then several where statements tie them together, and the objective never rises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, log
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coterie._arrays import Floats, Index, Labels
+from coterie.assign._core import build_core, soft_penalty
+from coterie.assign._hard import turned
+from coterie.assign._pairs import SoftSolver
+from coterie.constraints import Constraints
+from coterie.mixture._pairwise.field import Field, Links, first_split
+
+# The first temperature, and the last one, as shares of that at which the first cluster splits.
+_HOT, _COLD = 1.25, 0.025
+# Sweeps at one temperature, the change of probabilities that ends them, and the noise before them.
+_SWEEPS, _SETTLED, _NOISE = 20, 1e-3, 1e-2
+# What a forbidden pair costs while chance is in play, in units of the mean cost of an item.
+_FORBIDDEN = 10.0
+
+
+@dataclass
+class Found:
+    """What a start came to."""
+
+    labels: Labels
+    objective: float
+    history: list[float]
+    n_iter: int
+    converged: bool
+
+
+class Search:
+    """Labels of the units (items that hard must-links join); one for all starts of a fit."""
+
+    def __init__(
+        self,
+        D: Any,
+        known: Constraints,
+        weight: float,
+        k: int,
+        scale: float,
+        cooling: float,
+        rng: np.random.RandomState,
+    ) -> None:
+        self.known, self.weight, self.k, self.rng = known, weight, k, rng
+        self.unit = known.only_hard().components
+        mass = np.bincount(self.unit).astype(np.float64)
+        self.m = len(mass)
+        own = np.zeros(self.m)
+        if self.m < len(D):
+            gather = sparse.csr_matrix((np.ones(len(D)), (self.unit, np.arange(len(D)))), (self.m, len(D)))
+            D = np.ascontiguousarray(gather @ (gather @ D).T)
+            own = np.diagonal(D).copy()
+            np.fill_diagonal(D, 0.0)
+        self.field = Field(D, own, mass, k)
+        core = build_core(known, "hard").scaled(weight)
+        self.solver = SoftSolver(known, core, k, rng=rng)
+        self.units: Index = np.zeros(core.n_units, dtype=np.int64)
+        self.units[core.unit] = self.unit[core.items]
+        self.parts = core.parts()
+        self.links = Links.of(core, self.units, self.m)
+        self.priced = self.links.priced(_FORBIDDEN * scale, mass)
+        split = first_split(D, own, mass) if k > 1 else 0.0
+        said = self.priced.split(k) if split > 0 else 0.0
+        self.weak = min(1.0, split / said) if said > 0 else 1.0
+        top = _HOT * (split + self.weak * max(said, 0.0))
+        # below that it is rounding: all items are in one place
+        n_steps = ceil(log(_COLD * split / top) / log(cooling)) + 1 if split > 1e-12 * scale else 0
+        self.temperatures = top * cooling ** np.arange(n_steps)
+
+    def run(self, max_iter: int, step: Callable[[float | None], bool]) -> Found:
+        """Cool down, then go down."""
+        n_sweeps, stopped = self._anneal(step)
+        return self._descend(self._certain(), 1 if stopped else max_iter, step, n_sweeps)
+
+    def _anneal(self, step: Callable[[float | None], bool]) -> tuple[int, bool]:
+        """Follow the mean field from high to low temperature; the number of sweeps, and whether to stop."""
+        field, links = self.field, self.priced
+        Q = np.full((self.m, self.k), 1.0 / self.k)
+        field.set(Q, links)
+        n_sweeps, last = 0, len(self.temperatures) - 1
+        for number, temperature in enumerate(self.temperatures):
+            Q *= np.exp(_NOISE * self.rng.normal(size=Q.shape))
+            Q /= Q.sum(axis=1, keepdims=True)
+            field.set(Q, links.scaled(self.weak ** (1.0 - number / max(last, 1))))
+            n_sweeps += self._settle(temperature)
+            if step(None):
+                return n_sweeps, True
+        return n_sweeps, False
+
+    def _settle(self, temperature: float) -> int:
+        order = turned(np.arange(self.m), self.rng)
+        for number in range(1, _SWEEPS + 1):
+            if self.field.sweep(order, 1.0 / temperature) < _SETTLED:
+                return number
+        return _SWEEPS
+
+    def _certain(self) -> Labels:
+        """Labels near the mean field that keep to what is hard."""
+        cost = self.field.costs()
+        labels: Labels = cost.argmin(axis=1).astype(np.int32)
+        if len(self.units):
+            price = self._prices(cost)
+            labels[self.units] = self.solver.improve(price, self.solver.first(price))[0]
+        return labels
+
+    def _prices(self, cost: Floats) -> Floats:
+        """Costs of the units that statements name, above the least."""
+        price = cost[self.units]
+        return price - price.min(axis=1, keepdims=True)
+
+    def _set(self, labels: Labels) -> None:
+        self.field.set(np.eye(self.k)[labels], self.links)
+
+    def _descend(
+        self, labels: Labels, max_iter: int, step: Callable[[float | None], bool], n_sweeps: int
+    ) -> Found:
+        """Move units one by one as long as that pays, then those that statements join or hold apart."""
+        field = self.field
+        self._set(labels)
+        history, fresh, converged = [self._value()], True, False
+        for _ in range(max_iter):
+            n_sweeps += 1
+            moved = self._sweep() or self._together()
+            if not moved and not fresh:
+                # rounding may have gathered in the sums: only what fresh ones confirm is final
+                self._set(field.labels)
+                moved = self._sweep() or self._together()
+            fresh = not moved
+            history.append(self._value())
+            stop = step(history[-1])
+            if not moved:
+                converged = True
+                break
+            if stop:
+                break
+        labels = field.labels
+        self._set(labels)
+        penalty = self.weight * soft_penalty(self.known, labels[self.unit]) if self.known else 0.0
+        history[-1] = field.value() + penalty
+        return Found(labels, history[-1], history, n_sweeps, converged)
+
+    def _value(self) -> float:
+        return self.field.value() + self.solver.penalty(self.field.labels[self.units])
+
+    def _sweep(self) -> bool:
+        if self.k == 1:
+            return False
+        return self.field.sweep(turned(np.arange(self.m), self.rng), 0.0) > 0
+
+    def _together(self) -> bool:
+        """Where statements stand in the way of single moves: ask the solver, and take what really pays.
+
+        The solver knows what each unit would cost alone. It goes on from the labels, then begins anew.
+        """
+        if not len(self.units) or self.k == 1:
+            return False
+        moved = False
+        for anew in (False, True):
+            price, now = self._prices(self.field.costs()), self.field.labels[self.units]
+            moved |= self._take(self.solver.improve(price, self.solver.first(price) if anew else now)[0])
+        return moved
+
+    def _take(self, proposed: Labels) -> bool:
+        """Follow a proposal in those connected parts of the statements in which the objective falls."""
+        field, now, moved = self.field, self.field.labels[self.units], False
+        changed = np.flatnonzero(proposed != now)
+        order = changed[np.argsort(self.parts[changed], kind="stable")]
+        old = self.solver.penalty(now)
+        for part in np.split(order, np.flatnonzero(np.diff(self.parts[order])) + 1) if len(order) else []:
+            trial = now.copy()
+            trial[part] = proposed[part]
+            new = self.solver.penalty(trial)
+            gain = field.gain(self.units[part], proposed[part]) + old - new
+            if gain > 1e-9 * (abs(field.value()) + abs(old)):
+                field.move(self.units[part], proposed[part])
+                moved, now, old = True, trial, new
+        return moved
+
+    def probabilities(self, labels: Labels) -> Floats:
+        """Of the clusters of the units, at the last temperature, from labels on."""
+        if not len(self.temperatures):
+            return np.eye(self.k)[labels]
+        self.field.set(np.eye(self.k)[labels], self.priced)
+        self._settle(float(self.temperatures[-1]))
+        return self.field.Q

@@ -1,0 +1,185 @@
+"""How sure the model is, where it has probabilities: of the cluster of each item, and of stated pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from coterie._words import count_of, listed
+from coterie.report._facts.rows import Floats, Ints
+from coterie.report._facts.statements import strength_of
+from coterie.report._page.html import cut
+
+# Below the first an item (or a statement) is in doubt; below the second it might as well be elsewhere.
+IN_DOUBT, WIDE_OPEN = 0.9, 0.6
+MOST_ITEMS = 15
+MOST_PAIRS = 20
+_MOST_NAMED = 3
+_BANDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1.0)
+
+
+@dataclass(frozen=True)
+class DoubtfulItem:
+    """An item, the cluster it is in, and its two most probable clusters with their probabilities."""
+
+    item: int
+    cluster: int
+    likely: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
+class DoubtfulPair:
+    """A stated pair, what was said of its strength, how probable it is, and whether it holds in the end."""
+
+    kind: str
+    i: int
+    j: int
+    strength: str
+    probability: float
+    met: bool
+
+
+@dataclass(frozen=True)
+class Sureness:
+    """What a model doubts.
+
+    Attributes
+    ----------
+    own : array of shape (n_items,)
+        The probability of the cluster that each item is in.
+    rival, other : array of shape (n_items,)
+        The most probable other cluster (-1: there is none), and its probability.
+    bands : tuple of (str, int)
+        How many items have which probability.
+    items : tuple of DoubtfulItem
+        Those most in doubt, the worst first.
+    pairs : tuple of DoubtfulPair
+        Stated pairs most in doubt, the worst first.
+    n_pairs, n_pairs_in_doubt : int
+        How many pairs have a probability, and how many of these are in doubt.
+    told : tuple of str
+        Sentences: how the probabilities were found, and what is wrong with them.
+    """
+
+    own: Floats
+    rival: Ints
+    other: Floats
+    bands: tuple[tuple[str, int], ...]
+    items: tuple[DoubtfulItem, ...]
+    pairs: tuple[DoubtfulPair, ...]
+    n_pairs: int
+    n_pairs_in_doubt: int
+    told: tuple[str, ...]
+
+    def below(self, limit: float) -> int:
+        """How many items are less probable than this where they are."""
+        return int((self.own < limit).sum())
+
+
+def read_sureness(model: Any, labels: Ints, names: Any = str) -> Sureness | None:
+    """Read the probabilities off a model; None if it has none."""
+    if getattr(model, "responsibilities_", None) is None:
+        return None
+    found = np.asarray(model.responsibilities_, dtype=np.float64)
+    own = own_probability(model, labels)
+    others = found.copy()
+    others[np.arange(len(labels)), labels] = -1.0
+    rival = others.argmax(axis=1)
+    other = others[np.arange(len(labels)), rival]
+    del others
+    worst = np.argsort(own, kind="stable")[:MOST_ITEMS]
+    pairs, n_pairs, n_in_doubt = _pairs(model, labels)
+    return Sureness(
+        own=own,
+        rival=np.where(other < 0, -1, rival),
+        other=np.maximum(other, 0.0),
+        bands=_bands(own),
+        items=tuple(_item(found, labels, item) for item in worst[own[worst] < IN_DOUBT].tolist()),
+        pairs=pairs,
+        n_pairs=n_pairs,
+        n_pairs_in_doubt=n_in_doubt,
+        told=(*_inference(model), *_dropped(model, labels, names), *_collapsed(model)),
+    )
+
+
+def own_probability(model: Any, labels: Ints) -> Floats:
+    """The probability of the cluster that each item is in; most often, but not always, the largest."""
+    found = np.asarray(model.responsibilities_, dtype=np.float64)
+    return np.clip(found[np.arange(len(labels)), labels], 0.0, 1.0)
+
+
+def _bands(own: Floats) -> tuple[tuple[str, int], ...]:
+    counts = np.histogram(own, _BANDS)[0].tolist()
+    words = [f"{low:g} to {high:g}" for low, high in pairwise(_BANDS)]
+    words[0], words[-1] = f"below {_BANDS[1]:g}", f"{_BANDS[-2]:g} and above"
+    bands = list(zip(words, counts, strict=True))
+    return tuple(bands if counts[0] else bands[1:])  # with two clusters hardly anything is below one half
+
+
+def _item(found: Floats, labels: Ints, item: int) -> DoubtfulItem:
+    first = np.argsort(-found[item], kind="stable")[:2].tolist()
+    return DoubtfulItem(item, int(labels[item]), tuple((h, float(found[item, h])) for h in first))
+
+
+def _pairs(model: Any, labels: Ints) -> tuple[tuple[DoubtfulPair, ...], int, int]:
+    """The stated pairs most in doubt, how many have a probability, and how many are in doubt."""
+    agreement = getattr(model, "agreement_", None)
+    known = getattr(model, "constraints_", None)
+    if agreement is None or known is None:
+        return (), 0, 0
+    must, cannot = known.must_table, known.cannot_table
+    agreement = np.asarray(agreement, dtype=np.float64)
+    true = np.concatenate([agreement[: must.n], 1.0 - agreement[must.n :]])
+    active = np.concatenate([must.active, cannot.active]) & np.isfinite(true)
+    in_doubt = np.flatnonzero(active & (true < IN_DOUBT))
+    chosen = in_doubt[np.argsort(true[in_doubt], kind="stable")[:MOST_PAIRS]]
+    pairs = []
+    for row in chosen.tolist():
+        kind, table = ("must-link", must) if row < must.n else ("cannot-link", cannot)
+        at = row if row < must.n else row - must.n
+        i, j = table.ij[at].tolist()
+        met = (labels[i] == labels[j]) == (kind == "must-link")
+        pairs.append(DoubtfulPair(kind, i, j, strength_of(table, at), float(true[row]), bool(met)))
+    return tuple(pairs), int(active.sum()), len(in_doubt)
+
+
+def _inference(model: Any) -> list[str]:
+    found = getattr(model, "inference_", None)
+    if found is not None:
+        told = str(found).strip()
+        return [f"How the probabilities were found: {told if told.endswith('.') else f'{told}.'}"]
+    if hasattr(model, "temperature_path_"):
+        return ["They depend on the last temperature of the search: read them as an order, not as chances."]
+    return []
+
+
+def _dropped(model: Any, labels: Ints, names: Any) -> list[str]:
+    dropped = getattr(model, "dropped_constraints_", None)
+    if not dropped:
+        return []
+    n_must, n_cannot = len(dropped.must_link), len(dropped.cannot_link)
+    pairs = [*dropped.must_link.tolist(), *dropped.cannot_link.tolist()]
+    named = ", ".join(f"{cut(names(i))} and {cut(names(j))}" for i, j in pairs[:_MOST_NAMED])
+    more = f", and {len(pairs) - _MOST_NAMED:,} more" if len(pairs) > _MOST_NAMED else ""
+    broken = dropped.violations(labels).n_broken
+    held = f"{broken:,} of them {'is' if broken == 1 else 'are'} broken" if broken else "they all hold"
+    if len(pairs) == 1:
+        held = "it is broken" if broken else "it holds"
+    kinds = [count_of(n, kind) for n, kind in ((n_must, "must-link"), (n_cannot, "cannot-link")) if n]
+    counted = f"{' and '.join(kinds)} could not be counted in the probabilities"
+    return [f"{counted} ({named}{more}); in the clusters {held}."]
+
+
+def _collapsed(model: Any) -> list[str]:
+    found = np.asarray(getattr(model, "collapsed_", ()), dtype=np.int64).ravel().tolist()
+    if not found:
+        return []
+    which = f"Cluster {found[0]} has" if len(found) == 1 else f"Clusters {listed(list(map(str, found)))} have"
+    return [
+        f"{which} shrunk to almost nothing in some direction, where only reg_covar holds "
+        f"{'it' if len(found) == 1 else 'them'} open: do not trust probabilities there. Fewer clusters, "
+        'covariance_type="diag" or "tied", or a covariance_prior help.'
+    ]

@@ -1,0 +1,341 @@
+"""Everything that the page says, in numbers and words, before it becomes a page."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import numpy as np
+
+from coterie._words import count_of
+from coterie.base import check_sample_weight
+from coterie.constraints import Constraints, as_constraints
+from coterie.methods import METHODS, Method
+from coterie.report._facts.cards import Card, largest_clusters, make_cards
+from coterie.report._facts.doubt import Sureness, read_sureness
+from coterie.report._facts.drawn_links import Lines, choose_lines
+from coterie.report._facts.map import Map, draw_map
+from coterie.report._facts.outcomes import Outcomes, count_clusters, price_of
+from coterie.report._facts.rows import Floats, Ints, Rows, distance_function, nearness
+from coterie.report._facts.sizes import Sizes, has_bounds, read_sizes
+from coterie.report._facts.spread import measure_of, spread_within
+from coterie.report._facts.statements import Statements, list_statements
+from coterie.report._facts.traits import find_traits, read_columns, weighed_features
+from coterie.report._facts.tree import Merging, reach_of, read_merging
+from coterie.report._facts.without import Comparison, compare_with, plain_labels
+from coterie.report._page.numbers import number, value_of
+
+# Steps of a trace that are drawn; of more, so many at equal distances.
+_MOST_STEPS = 1_000
+Kind = Literal["objective", "heights", "utility", "likelihood", "sweeps"]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The objective after each half-step of the best start, and with what tolerance it stopped.
+
+    Of a tree (`kind` "heights") these are the heights of the merges, and of COBWEB ("utility") minus the
+    category utility after each item: neither falls from step to step. Of a mixture ("likelihood") it is minus
+    the log-likelihood, or what stands for it (`of`), before each update; of an annealed search ("sweeps") the
+    objective after each sweep at temperature 0. `at` counts the steps, since of very
+    many only some are kept.
+    """
+
+    values: Floats
+    at: Ints
+    n_iter: int | None
+    converged: bool | None
+    tol: float
+    kind: Kind = "objective"
+    of: str = ""
+
+
+@dataclass(frozen=True)
+class Made:
+    """How the page came about."""
+
+    method: str
+    what: str | None
+    source: str | None
+    parameters: tuple[tuple[str, str], ...]
+    versions: tuple[tuple[str, str], ...]
+    command: str | None
+    notes: tuple[str, ...]
+    date: str
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the page says; see the modules that make the parts."""
+
+    title: str
+    verdict: str
+    all_well: bool
+    n_items: int
+    n_clusters: int
+    labels: Ints
+    counts: Ints
+    n_stated: int
+    n_broken: int
+    names: Names
+    map: Map
+    lines: Lines
+    cards: tuple[Card, ...]
+    weighed: tuple[tuple[str, float], ...]
+    learned: bool
+    prices: bool
+    n_features: int
+    sizes: Sizes
+    trace: Trace | None
+    merging: Merging | None
+    sure: Sureness | None
+    connected: bool
+    centre: str
+    statements: Statements
+    comparison: Comparison | None
+    left_out: str | None
+    made: Made
+
+
+class Names:
+    """What the user calls an item: the id, else the row number."""
+
+    def __init__(self, ids: Any, n: int) -> None:
+        self._ids = None
+        if ids is not None:
+            values = np.asarray(ids)
+            if values.shape != (n,):
+                raise ValueError(f"ids must be {n} names, one per row of X; got shape {values.shape}.")
+            self._ids = values
+
+    def __call__(self, item: int) -> str:
+        return str(item) if self._ids is None else str(self._ids[item])
+
+
+def gather(
+    model: Any,
+    X: Any,
+    *,
+    constraints: Any = None,
+    ids: Any = None,
+    features: Any = None,
+    coordinates: Any = None,
+    coordinate_names: Sequence[str] | None = None,
+    plain: Any = "auto",
+    sample_weight: Any = None,
+    size_weight: Any = None,
+    groups: Any = None,
+    title: str | None = None,
+    command: str | None = None,
+    notes: Sequence[str] = (),
+    seconds: float | None = None,
+    seed: int = 0,
+) -> Facts:
+    """Work out what the page says; parameters as in `write_report`."""
+    rows = Rows(X)
+    labels = np.asarray(model.labels_).astype(np.int64)
+    if len(labels) != rows.n:
+        raise ValueError(
+            f"X has {rows.n} rows, but the model was fitted on {len(labels)}; pass the rows of the fit."
+        )
+    known = as_constraints(_stated(model, constraints), rows.n)
+    names = Names(known.ids if ids is None else ids, rows.n)
+    k = count_clusters(model, labels)
+    counts = np.bincount(labels[labels >= 0], minlength=k)
+    weight = check_sample_weight(sample_weight, rows.values)
+
+    distances = distance_function(model, rows, labels, k)
+    near = nearness(distances, rows, labels, k)
+    # where nothing is known both clusterings are the same
+    to_compare = plain is not None and (bool(known) or has_bounds(model))
+    without = _plain(plain, model, X, known, weight) if to_compare else None
+    outcomes = Outcomes(model, known, labels, distances, without, weight, names)
+    sizes = read_sizes(model, labels, counts, size_weight, groups)
+    lines = choose_lines(outcomes, seed)
+    precomputed = getattr(model, "metric", None) == "precomputed"
+    cards_of = largest_clusters(counts)
+    columns = () if precomputed else read_columns(features, rows, model)
+    traits = {} if precomputed else find_traits(rows, labels, cards_of, columns)
+    violations = outcomes.violations
+    asked = getattr(model, "n_clusters", getattr(model, "n_components", None))
+    sure = read_sureness(model, labels, names)
+    comparison = None
+    if without is not None:
+
+        def spread(some: Ints, k: int) -> float | None:
+            return None if outcomes.lacks_weight else spread_within(model, rows, some, weight, k)
+
+        comparison = compare_with(without, labels, known, k, spread, measure_of(model))
+    return Facts(
+        title=title or f"{type(model).__name__}: {count_of(k, 'cluster')}",
+        verdict=_verdict(rows.n, k, asked, sizes, outcomes),
+        all_well=not violations.n_broken and not sizes.missed and not _more_than(k, asked),
+        n_items=rows.n,
+        n_clusters=k,
+        labels=labels,
+        counts=counts,
+        n_stated=violations.n_stated,
+        n_broken=violations.n_broken,
+        names=names,
+        map=draw_map(
+            rows,
+            coordinates=coordinates,
+            coordinate_names=coordinate_names,
+            precomputed=precomputed,
+            wanted=lines.items,
+            named=known.constrained_items,
+            seed=seed,
+        ),
+        lines=lines,
+        cards=make_cards(
+            labels, counts, cards_of, traits, near, outcomes, sizes, reach_of(model, labels), sure
+        ),
+        weighed=() if precomputed else weighed_features(model, rows, columns),
+        n_features=rows.d,
+        learned=getattr(getattr(model, "_distortion", None), "name", None) == "mahalanobis",
+        prices=outcomes.price.statement is not None or not getattr(model, "_fixed_price", True),
+        sizes=sizes,
+        trace=_trace(model),
+        merging=read_merging(model, labels),
+        sure=sure,
+        connected=getattr(model, "connectivity", None) is not None,
+        centre=_centre(model),
+        statements=list_statements(outcomes),
+        comparison=comparison,
+        left_out=_left_out(comparison) if outcomes.lacks_weight and to_compare else None,
+        made=_made(model, command, notes, seconds),
+    )
+
+
+def _stated(model: Any, constraints: Any) -> Any:
+    return getattr(model, "constraints_", None) if constraints is None else constraints
+
+
+def _plain(plain: Any, model: Any, X: Any, known: Constraints, weight: Floats | None) -> Ints | None:
+    """The labels to compare with; None if the fit cannot be repeated."""
+    if isinstance(plain, str):
+        if plain != "auto":
+            raise ValueError(f'plain must be "auto", labels or None; got {plain!r}.')
+        return plain_labels(model, X, sample_weight=weight)
+    labels = np.asarray(plain)
+    if labels.shape != (known.n_items,) or labels.dtype.kind not in "iu":
+        raise ValueError(f"plain must be {known.n_items} labels, whole numbers; got shape {labels.shape}.")
+    return labels.astype(np.int64)
+
+
+def _left_out(comparison: Comparison | None) -> str:
+    """What the page does not say where the weights of the fit are missing."""
+    what = "this comparison" if comparison is None else "the summed distances"
+    return (
+        "The fit used sample_weight, which this page was not given: what statements cost and "
+        f"{what} need it, and are left out."
+    )
+
+
+def _more_than(k: int, asked: Any) -> bool:
+    """Whether there are more clusters than were asked for."""
+    return isinstance(asked, int | np.integer) and k > int(asked)
+
+
+def _centre(model: Any) -> str:
+    """What the page calls a centre, where the method itself has none; else nothing."""
+    if hasattr(model, "transform"):
+        return ""
+    if hasattr(model, "score_samples"):
+        return "Near to a centre means here: where the cluster is dense, in its own shape."
+    metric = getattr(model, "metric", None)
+    if isinstance(metric, str) and metric == "precomputed":
+        return "Near to a centre means here: a small mean distance to the items of the cluster."
+    if isinstance(metric, str) and metric == "cosine":
+        return "The centre of a cluster is here the mean direction of its items."
+    return "The centre of a cluster is here the mean of its items."
+
+
+def _verdict(n: int, k: int, asked: Any, sizes: Sizes, outcomes: Outcomes) -> str:
+    """One or two sentences that say how it went."""
+    known, violations, missed = outcomes.known, outcomes.violations, sizes.missed
+    told = [f"{count_of(n, 'item')} in {count_of(k, 'cluster')}."]
+    if sizes.n_outliers:
+        told[0] = f"{told[0][:-1]}, {sizes.n_outliers:,} left out."
+    if _more_than(k, asked):
+        told[0] = f"{told[0][:-1]}; {int(asked):,} were asked for."
+    noun = "stated pair" if known.groups else "statement"
+    stated, broken = violations.n_stated, violations.n_broken
+    if not stated:
+        told.append("Nothing was stated." if not sizes.bounded else "")
+    elif not broken:
+        told.append(f"The {noun} holds." if stated == 1 else f"All {count_of(stated, noun)} hold.")
+    else:
+        lost = "was outvoted" if broken == 1 else "were outvoted"
+        told.append(f"{stated - broken:,} of {count_of(stated, noun)} hold; {broken:,} {lost}.")
+    if sizes.bounded:
+        are = "bound on sizes is missed" if len(missed) == 1 else "bounds on sizes are missed"
+        told.append(f"{len(missed):,} {are}." if missed else "All bounds on sizes hold.")
+    return " ".join(part for part in told if part)
+
+
+def _trace(model: Any) -> Trace | None:
+    values = np.asarray(getattr(model, "history_", ()), dtype=np.float64).ravel()
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return None
+    n_iter, converged = getattr(model, "n_iter_", None), getattr(model, "converged_", None)
+    at = np.arange(len(values))
+    if len(at) > _MOST_STEPS:
+        at = np.unique(np.linspace(0, len(values) - 1, _MOST_STEPS).round().astype(np.int64))
+    return Trace(
+        values[at],
+        at,
+        None if n_iter is None else int(n_iter),
+        None if converged is None else bool(converged),
+        float(getattr(model, "tol", 0.0)),
+        _kind(model),
+        str(getattr(model, "objective_kind_", "")),
+    )
+
+
+def _kind(model: Any) -> Kind:
+    """What the values of `history_` are."""
+    if hasattr(model, "linkage_"):
+        return "heights"
+    if hasattr(model, "category_utility_"):
+        return "utility"
+    if hasattr(model, "objective_kind_"):
+        return "likelihood"
+    return "sweeps" if hasattr(model, "temperature_path_") else "objective"
+
+
+def _what(method: Method, model: Any) -> str:
+    """What a method does with statements; some can also price them."""
+    if method.statements == "hold" and getattr(model, "obeys", "all") != "all":
+        price = number(price_of(model).statement)
+        return f"{method.what}; here, with a weight, a broken statement has a price of {price}"
+    return method.what
+
+
+def _made(model: Any, command: str | None, notes: Sequence[str], seconds: float | None) -> Made:
+    import sklearn
+
+    import coterie
+
+    name = type(model).__name__
+    method = next((one for one in METHODS if one.name == name), None)
+    versions = {"coterie": coterie.__version__, "scikit-learn": sklearn.__version__, "NumPy": np.__version__}
+    versions["Python"] = platform.python_version()
+    versions["system"] = f"{platform.system()} {platform.machine()}".strip() or sys.platform
+    return Made(
+        method=name,
+        what=None if method is None else _what(method, model),
+        source=None if method is None else method.source,
+        parameters=tuple((key, value_of(value)) for key, value in model.get_params(deep=False).items()),
+        versions=tuple(versions.items()),
+        command=command,
+        notes=tuple(notes),
+        date=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %z"),
+        seconds=seconds,
+    )

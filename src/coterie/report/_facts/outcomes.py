@@ -1,0 +1,347 @@
+"""What became of each statement, and why: met or broken, and what the cheapest way to meet it would cost.
+
+All pairs are judged at once. Distances are asked for the ends of broken pairs only, and a reason becomes
+words when somebody reads it, so that a hundred thousand pairs take about a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.base import check_sample_weight
+from coterie.constraints import Constraints, Group, Pairs, Violations, as_constraints
+from coterie.constraints._model import log_odds
+from coterie.report._facts.rows import Floats, Ints, Rows, distance_function
+from coterie.report._page.html import cut
+from coterie.report._page.numbers import number
+
+Bools = NDArray[np.bool_]
+Distance = Callable[[Any], Floats]
+
+UNASKED = "holds without being said"
+BECAUSE = "holds because it was said"
+NO_EFFECT = "weight 0: it has no effect"
+NO_COST = "what it would cost to meet it cannot be said without the sample_weight of the fit"
+# Distances that are held at a time.
+_BLOCK_CELLS = 2_000_000
+
+
+@dataclass(frozen=True)
+class Price:
+    """What things cost in the objective of a model.
+
+    Attributes
+    ----------
+    power, share : float
+        An item at distance x of its centre costs `share * x**power`.
+    statement : float or None
+        What a broken statement of strength 1 costs; None if statements have no price, or no common one.
+    stated : float or None
+        The same for a pair with a confidence; None: as `statement`. Of a mixture its log-odds are all it
+        costs, and these are in its strength already.
+    tells : bool
+        Whether costs of items follow from distances to centres; not where a method only knows pairs.
+    """
+
+    power: float
+    share: float
+    statement: float | None
+    stated: float | None = None
+    tells: bool = True
+
+    def of(self, distance: Floats) -> Floats:
+        """What distances cost."""
+        return self.share * distance**self.power
+
+
+def lacks_weight(model: Any, sample_weight: Any) -> bool:
+    """Whether a fit was given weights that are missing now, so that costs would come out wrong."""
+    return sample_weight is None and bool(getattr(model, "_weighted", False))
+
+
+def price_of(model: Any) -> Price:
+    """Read the prices off a fitted model."""
+    if hasattr(model, "objective_kind_"):
+        return _of_mixture(model)
+    share = 1.0
+    squared = getattr(model, "metric", None) == "sqeuclidean" or getattr(model, "_counts_squares", False)
+    if hasattr(model, "_share_of"):
+        share = float(model._share_of(model._distortion))
+        squared = model._distortion.name in ("sqeuclidean", "mahalanobis")
+    weight = getattr(model, "weight_", None)
+    if weight is None:
+        weight = getattr(model, "weight", None)
+    # where each pair has a price of its own, a number that holds for all would be wrong
+    fixed = getattr(model, "_fixed_price", True)
+    priced = fixed and isinstance(weight, (int, float)) and np.isfinite(weight)
+    tells = squared or hasattr(model, "transform") or not getattr(model, "works_on_pairs", False)
+    statement = float(weight) if priced else None  # type: ignore[arg-type]
+    return Price(2.0 if squared else 1.0, share, statement, tells=tells)
+
+
+def _of_mixture(model: Any) -> Price:
+    """Costs in the log-likelihood, or in squared distances where there is none."""
+    sure, weight = getattr(model, "confidence", None), getattr(model, "weight", None)
+    if sure is not None:
+        weight = float(log_odds(np.asarray(sure)))
+    power = 1.0 if hasattr(model, "score_samples") else 2.0
+    return Price(power, 1.0, float(weight) if isinstance(weight, (int, float)) else None, stated=1.0)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The pairs of one kind, and what became of them.
+
+    Attributes
+    ----------
+    kind : str
+        "must-link" or "cannot-link".
+    table : Pairs
+        The pairs.
+    active, strength : array
+        Which have an effect, and what breaking them costs beside others.
+    broken : array of bool
+        Which the labels break; pairs of weight 0 are never counted as broken.
+    unasked : array of bool, or None
+        Which the plain clustering meets too; None if there is none.
+    mover, target, cost : array
+        Of a broken pair, the cheapest move that would meet it: which item, into which cluster (-1: there is
+        no such move), at what cost. Elsewhere -1 and NaN; the cost is NaN too where weights are missing.
+    """
+
+    kind: str
+    table: Pairs
+    active: Bools
+    strength: Floats
+    broken: Bools
+    unasked: Bools | None
+    mover: Ints
+    target: Ints
+    cost: Floats
+
+
+class Outcomes:
+    """What became of all statements of a fit."""
+
+    def __init__(
+        self,
+        model: Any,
+        known: Constraints,
+        labels: Ints,
+        distances: Distance,
+        plain: Ints | None,
+        sample_weight: Floats | None = None,
+        names: Callable[[int], str] | None = None,
+    ) -> None:
+        self.known, self.labels, self.plain = known, labels, plain
+        self.name_of = known.item_name if names is None else names
+        self.price = price_of(model)
+        self.obeys = getattr(model, "obeys", "hard")
+        self.method = type(model).__name__
+        self.lacks_weight = lacks_weight(model, sample_weight)
+        self._weight = sample_weight
+        self._distances = distances
+        self.violations: Violations = known.violations(labels)
+        self.must = self._judge("must-link", known.must_table)
+        self.cannot = self._judge("cannot-link", known.cannot_table)
+
+    # ---- pairs ----------------------------------------------------------------------------------------
+
+    def _judge(self, kind: str, table: Pairs) -> Judged:
+        broken = self._breaks(kind, table, self.labels)
+        unasked = None if self.plain is None else ~self._breaks(kind, table, self.plain)
+        mover, target = np.full(table.n, -1, dtype=np.int64), np.full(table.n, -1, dtype=np.int64)
+        cost = np.full(table.n, np.nan)
+        at = np.flatnonzero(broken)
+        if len(at):
+            mover[at], target[at], cost[at] = self._cheapest_moves(kind, table.ij[at])
+        if self.lacks_weight:
+            cost[:] = np.nan
+        return Judged(kind, table, table.active, table.strength, broken, unasked, mover, target, cost)
+
+    @staticmethod
+    def _breaks(kind: str, table: Pairs, labels: Ints) -> Bools:
+        a, b = labels[table.ij[:, 0]], labels[table.ij[:, 1]]
+        wrong = (a != b) | (a < 0) if kind == "must-link" else (a == b) & (a >= 0)
+        return np.asarray(table.active & wrong)
+
+    def _cheapest_moves(self, kind: str, ij: Ints) -> tuple[Ints, Ints, Floats]:
+        """For each pair the better of two moves: the first item, or the second."""
+        n_pairs = len(ij)
+        targets, costs = np.full((n_pairs, 2), -1, dtype=np.int64), np.full((n_pairs, 2), np.inf)
+        step = max(1, _BLOCK_CELLS // max(1, int(self.labels.max()) + 1))
+        for start in range(0, n_pairs, step):
+            part = slice(start, start + step)
+            for end in (0, 1):
+                item, partner = ij[part, end], ij[part, 1 - end]
+                targets[part, end], costs[part, end] = self._moves(kind, item, partner)
+        best = costs.argmin(axis=1)
+        at = np.arange(n_pairs)
+        return ij[at, best], np.where(np.isfinite(costs[at, best]), targets[at, best], -1), costs[at, best]
+
+    def _moves(self, kind: str, item: Ints, partner: Ints) -> tuple[Ints, Floats]:
+        each, of_pair = np.unique(item, return_inverse=True)
+        cost = self.price.of(self._distances(each))[of_pair]
+        rows, own, there = np.arange(len(item)), self.labels[item], self.labels[partner]
+        now = cost[rows, own]
+        if kind == "cannot-link":
+            cost[rows, own] = np.inf
+            there = cost.argmin(axis=1)
+        moved = cost[rows, there] - now
+        if self._weight is not None:
+            moved = moved * self._weight[item]
+        # an item in no cluster has no distance to its own centre, and nobody can follow it there
+        possible = (own >= 0) & (there >= 0)
+        return np.asarray(there), np.where(possible, moved, np.inf)
+
+    def reason(self, judged: Judged, row: int) -> str:
+        """Why a pair came out as it did, in words."""
+        if not judged.broken[row]:
+            return self._why_met(bool(judged.active[row]), judged.unasked, row)
+        if self.obeys == "all":
+            return "the fit did not know this statement"
+        for item in judged.table.ij[row].tolist():
+            if self.labels[item] < 0:
+                return f"{self.short_name(item)} is left out of all clusters"
+        if judged.target[row] < 0:
+            return "there is no other cluster"
+        if not self.price.tells:
+            return "the distances to other items weigh more"
+        if self.lacks_weight:
+            return f"statements only guide the start; {NO_COST}" if self.obeys == "none" else NO_COST
+        item = self.short_name(int(judged.mover[row]))
+        move = f"moving {item} into cluster {judged.target[row]}"
+        cost = max(float(judged.cost[row]), 0.0)
+        if self.obeys == "none":
+            return f"statements only guide the start; {move} would cost {number(cost)}"
+        price = self.price.statement
+        if self.price.stated is not None and not np.isnan(judged.table.confidence[row]):
+            price = self.price.stated
+        if price is None:
+            if not cost > 0:
+                return f"{move} would bring it nearer, but other statements speak against it"
+            return f"{move} would cost {number(cost)}"
+        weighs = price * float(judged.strength[row])
+        if cost > weighs:
+            return f"{move} would cost {number(cost)}, the statement weighs {number(weighs)}"
+        return (
+            f"{move} would cost {number(cost)} and the statement weighs {number(weighs)}, but other "
+            "statements or bounds speak against it"
+        )
+
+    def _why_met(self, active: bool, unasked: Bools | None, row: int) -> str:
+        if not active:
+            return NO_EFFECT
+        if unasked is None:
+            return "holds"
+        return UNASKED if unasked[row] else BECAUSE
+
+    def short_name(self, item: int) -> str:
+        """The user's name of an item, cut if it is long."""
+        return cut(self.name_of(item))
+
+    # ---- groups ---------------------------------------------------------------------------------------
+
+    def group_violations(self, group: Group, labels: Ints) -> Violations:
+        """What labels break of one group."""
+        empty = self.known.must_table.take(slice(0, 0))
+        alone = Constraints._from_parts(self.known.n_items, empty, empty, [group], None)
+        return alone.violations(labels)
+
+    def broken_items(self, group: Group, labels: Ints) -> Bools:
+        """Which items of a group are named by what labels break of it."""
+        broken = self.group_violations(group, labels)
+        named = np.zeros(self.known.n_items, dtype=bool)
+        for one in broken.groups:
+            named[list(one.items)] = True
+        return named[group.items]
+
+    # ---- all of it as a table -------------------------------------------------------------------------
+
+    def columns(self) -> dict[str, list[Any]]:
+        """One row a pair, and one an item of each group, with outcome and reason."""
+        found = self.known._columns()
+        outcome, reason = [], []
+        for judged in (self.must, self.cannot):
+            active = judged.active
+            outcome += np.where(active, np.where(judged.broken, "broken", "met"), "no effect").tolist()
+            words = np.full(judged.table.n, "holds", dtype=object)
+            if judged.unasked is not None:
+                words[:] = np.where(judged.unasked, UNASKED, BECAUSE)
+            words[~active] = NO_EFFECT
+            for row in np.flatnonzero(judged.broken).tolist():
+                words[row] = self.reason(judged, row)
+            reason += words.tolist()
+        for group in self.known.groups:
+            states, reasons = self._of_group(group)
+            outcome += states
+            reason += reasons
+        return {**found, "outcome": outcome, "reason": reason}
+
+    def _of_group(self, group: Group) -> tuple[list[str], list[str]]:
+        m = len(group.items)
+        if not group.active:
+            return ["no effect"] * m, [NO_EFFECT] * m
+        broken = self.broken_items(group, self.labels)
+        words = np.full(m, "holds", dtype=object)
+        if self.plain is not None:
+            words[:] = np.where(self.broken_items(group, self.plain), BECAUSE, UNASKED)
+        where = self.labels[group.items]
+        told = {
+            "label": "apart from most of its label, in cluster {}",
+            "distinct": "shares cluster {} with another of its group",
+            "across": "shares cluster {} with another group",
+        }[group.kind]
+        for row in np.flatnonzero(broken).tolist():
+            words[row] = told.format(where[row]) if where[row] >= 0 else "left out of all clusters"
+        return np.where(broken, "broken", "met").tolist(), words.tolist()
+
+
+def constraint_outcomes(
+    model: Any, X: Any, constraints: Any = None, plain: Any = None, *, sample_weight: Any = None
+) -> dict[str, list[Any]]:
+    """What became of each statement: a table for a file.
+
+    Parameters
+    ----------
+    model : fitted clusterer
+        The outcome.
+    X : array, sparse matrix or data frame
+        The rows of the fit.
+    constraints : Constraints or partial labels, optional
+        The statements; by default those of the fit.
+    plain : array of shape (n_items,), optional
+        Labels without what is known: they tell a statement that holds anyway from one that made a difference.
+    sample_weight : array of shape (n_items,), optional
+        The weights of the fit, which count in what a move costs; without them no costs are told.
+
+    Returns
+    -------
+    dict of lists
+        Columns i, j, kind, weight, confidence, hard, source, (for groups) group and set, outcome and reason;
+        one row a pair, and one row an item of each group.
+    """
+    rows = Rows(X)
+    labels = np.asarray(model.labels_).astype(np.int64)
+    known = as_constraints(model.constraints_ if constraints is None else constraints, rows.n)
+    n_clusters = count_clusters(model, labels)
+    return Outcomes(
+        model,
+        known,
+        labels,
+        distance_function(model, rows, labels, n_clusters),
+        None if plain is None else np.asarray(plain).astype(np.int64),
+        check_sample_weight(sample_weight, rows.values),
+    ).columns()
+
+
+def count_clusters(model: Any, labels: Iterable[int]) -> int:
+    """Number of clusters, those that hold nothing included."""
+    asked = getattr(model, "n_clusters", getattr(model, "n_components", 0))
+    asked = getattr(model, "n_clusters_", asked)
+    return max(int(asked) if isinstance(asked, (int, np.integer)) else 0, int(np.max(labels, initial=-1)) + 1)  # type: ignore[call-overload]

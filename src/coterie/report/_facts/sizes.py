@@ -1,0 +1,190 @@
+"""Sizes against bounds: what was asked of each cluster, whether it holds, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from coterie.assign._sizes import SizeBounds, are_shares, read_bounds, shortfalls
+from coterie.constraints import Shortfall
+from coterie.report._facts.rows import Floats, Ints
+
+_BOUNDS = ("size_min", "size_max", "group_min", "group_max")
+
+
+@dataclass(frozen=True)
+class SizeRow:
+    """The size of a cluster, or of a group in it, and its bounds; None where there is no bound."""
+
+    cluster: int
+    size: float
+    low: float | None
+    high: float | None
+    met: bool
+    price: float | None
+    group: str | None = None
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """All sizes.
+
+    Attributes
+    ----------
+    rows, groups : tuple of SizeRow
+        One a cluster; one a group and cluster, where groups have bounds.
+    unit : str
+        What is counted: "items" or "load".
+    bounded : bool
+        Whether bounds on sizes or groups are given.
+    missed : tuple of Shortfall
+        The bounds that were missed.
+    n_outliers : int
+        Items in no cluster.
+    priced : bool
+        Whether the bounds have prices.
+    pinned : bool
+        Whether every cluster has the only size that the minima leave, so that only differences of prices
+        mean something.
+    group_of : array of shape (n_items,) or None
+        The group of each item, by its place in `groups`; -1: none.
+    note : str or None
+        What could not be shown.
+    """
+
+    rows: tuple[SizeRow, ...]
+    groups: tuple[SizeRow, ...]
+    unit: str
+    bounded: bool
+    missed: tuple[Shortfall, ...]
+    n_outliers: int
+    pinned: bool = False
+    group_of: Ints | None = None
+    note: str | None = None
+    priced: bool = True
+
+    def holding(self, item: int, here: int, there: int) -> str | None:
+        """The bounds that keep an item out of another cluster: at their prices, that one is dearer."""
+        if not self.bounded:
+            return None
+        of_sizes = _rise(self.rows, there, here)
+        of_group = 0.0
+        group = -1 if self.group_of is None else int(self.group_of[item])
+        if group >= 0:
+            first = group * len(self.rows)
+            of_group = _rise(self.groups, first + there, first + here)
+        if of_sizes + of_group <= 0:
+            return None
+        return "the bounds on its group" if of_group > of_sizes else "the bounds on sizes"
+
+
+def _rise(rows: tuple[SizeRow, ...], start: int, stop: int) -> float:
+    """By how much the price of one row is above that of another."""
+    return (rows[stop].price or 0.0) - (rows[start].price or 0.0)
+
+
+def has_bounds(model: Any) -> bool:
+    """Whether a model was given bounds on sizes."""
+    return any(getattr(model, name, None) is not None for name in _BOUNDS)
+
+
+def read_sizes(model: Any, labels: Ints, counts: Ints, size_weight: Any, groups: Any) -> Sizes:
+    """Read sizes, bounds and prices off a model.
+
+    `size_weight` and `groups` are what `fit` was given. Without them the loads of the clusters are taken from
+    the model, shares are shares of their sum, and groups cannot be counted.
+    """
+    k, n_outliers = len(counts), int((labels < 0).sum())
+    sizes = np.asarray(getattr(model, "sizes_", counts), dtype=np.float64)
+    if len(sizes) != k:
+        sizes = counts.astype(np.float64)
+    loads = size_weight is not None or not np.array_equal(sizes, counts)
+    unit = "load" if loads else "items"
+    if not has_bounds(model):
+        rows = [SizeRow(h, float(size), None, None, True, None) for h, size in enumerate(sizes.tolist())]
+        return Sizes(tuple(rows), (), unit, False, (), n_outliers)
+
+    if not hasattr(model, "size_min"):  # a largest size alone, which has no price
+        cap = float(model._bounds.high[0])
+        crumb = 1e-9 * float(sizes.sum())
+        rows = _rows(sizes, np.zeros(k), np.full(k, cap), float(sizes.sum()), None, None, crumb)
+        missed = tuple(model.violations_.shortfalls)
+        return Sizes(tuple(rows), (), unit, True, missed, n_outliers, priced=False)
+    note = None
+    if groups is None and (model.group_min is not None or model.group_max is not None):
+        note = "Groups have bounds of their own; they cannot be counted here without `groups`."
+    prices = np.asarray(getattr(model, "prices_", np.zeros(k)), dtype=np.float64)
+    if loads and size_weight is None:
+        total = float(sizes.sum())
+        low = _as_numbers(model.size_min, 0.0, total, k)
+        high = _as_numbers(model.size_max, np.inf, total, k)
+        crumb = 1e-9 * total
+        rows = _rows(sizes, low, high, total, prices, None, crumb)
+        missed = tuple(model.violations_.shortfalls)
+        pinned = not n_outliers and _at_minimum(sizes, low, crumb)
+        return Sizes(tuple(rows), (), unit, True, missed, n_outliers, pinned, note=note)
+    bounds = _read_again(model, len(labels), k, size_weight, groups)
+    crumb = 1e-9 * bounds.total if len(bounds.load) else 0.0
+    rows = _rows(sizes, bounds.low, bounds.high, bounds.total, prices, None, crumb)
+    tables: list[SizeRow] = []
+    if bounds.groups is not None:
+        held = bounds.held(labels)[1]
+        found = getattr(model, "group_prices_", None)
+        for g, name in enumerate(bounds.groups.names):
+            price = None if found is None else np.asarray(found, dtype=np.float64)[:, g]
+            low, high = bounds.groups.low[g], bounds.groups.high[g]
+            whole = float(held[g].sum())  # a cluster cannot hold more of the group: above, it is no bound
+            tables += _rows(held[g, :k], low, high, whole, price, str(name), crumb)
+    missed = shortfalls(bounds, labels)
+    pinned = not n_outliers and _at_minimum(sizes, bounds.low[:k], crumb)
+    group_of = None if bounds.groups is None else bounds.groups.code.astype(np.int64)
+    return Sizes(tuple(rows), tuple(tables), unit, True, missed, n_outliers, pinned, group_of, note)
+
+
+def _at_minimum(sizes: Floats, low: Floats, crumb: float) -> bool:
+    return bool((np.abs(sizes - low) <= crumb).all())
+
+
+def _read_again(model: Any, n: int, k: int, size_weight: Any, groups: Any) -> SizeBounds:
+    """The bounds in numbers, as the fit read them."""
+    by_group = {} if groups is None else {"group_min": model.group_min, "group_max": model.group_max}
+    return read_bounds(
+        model.size_min,
+        model.size_max,
+        n,
+        k,
+        size_weight=size_weight,
+        groups=groups,
+        # one cluster more for what is left out, which is not shown
+        spare=None if getattr(model, "outlier_cost_", None) is None else np.inf,
+        **by_group,
+    )
+
+
+def _as_numbers(value: Any, none: float, total: float, k: int) -> Floats:
+    """A bound for each cluster, where the loads of the items are not known: shares are not rounded."""
+    given = [value] * k if value is None or np.ndim(value) == 0 else list(value)
+    numbers = [one for one in given if one is not None]
+    unit = total / k if numbers and are_shares(numbers) else 1.0
+    return np.array([none if one is None else float(one) * unit for one in given])
+
+
+def _rows(
+    size: Floats,
+    low: Floats,
+    high: Floats,
+    total: float,
+    price: Floats | None,
+    group: str | None,
+    crumb: float,
+) -> list[SizeRow]:
+    found = []
+    for h in range(len(size)):
+        least = None if low[h] <= 0 else float(low[h])
+        most = None if high[h] >= total else float(high[h])
+        met = low[h] - crumb <= size[h] <= high[h] + crumb
+        cost = None if price is None or not np.isfinite(price[h]) else float(price[h])
+        found.append(SizeRow(h, float(size[h]), least, most, bool(met), cost, group))
+    return found

@@ -1,0 +1,154 @@
+"""The same method without what is known, and what knowing it changed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+
+from coterie.constraints import Constraints
+from coterie.methods import METHODS, ONE_START_ABOVE
+from coterie.metrics import adjusted_rand_score
+from coterie.report._facts.outcomes import lacks_weight
+from coterie.report._facts.rows import Ints
+from coterie.report._facts.sizes import has_bounds
+
+# Beyond this number of clusters the best matching takes too long; the largest overlaps are taken first.
+_MOST_MATCHED = 2_000
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What knowing something changed.
+
+    Attributes
+    ----------
+    n_moved : int
+        Items that are in another cluster, once the clusters are matched as well as can be.
+    ari : float
+        Adjusted Rand index of both clusterings.
+    leaves_out : bool
+        Whether either leaves items out; they are one more cluster in `n_moved` and `ari`.
+    n_stated, n_broken, n_broken_plain : int
+        Stated pairs, and how many are broken with and without what is known.
+    spread, spread_plain : float or None
+        Summed distance to the best centres for the labels, if known; both must have as many clusters and
+        leave out as many items.
+    measure : str
+        What the spread adds up, in words.
+    sizes, sizes_plain : tuple of int
+        Sizes of the clusters; of the plain ones in the order of those that they match.
+    """
+
+    n_moved: int
+    ari: float
+    leaves_out: bool
+    n_stated: int
+    n_broken: int
+    n_broken_plain: int
+    spread: float | None
+    spread_plain: float | None
+    measure: str
+    sizes: tuple[int, ...]
+    sizes_plain: tuple[int, ...]
+
+
+def plain_labels(model: Any, X: Any, *, sample_weight: Any = None) -> Ints | None:
+    """Labels of the same method without statements and bounds; None if the model was given none.
+
+    It makes as many starts as `n_init` of the model says; above 100,000 items, one.
+
+    Parameters
+    ----------
+    model : fitted clusterer
+        What came out.
+    X : array, sparse matrix or data frame
+        The rows of the fit.
+    sample_weight : array of shape (n_items,), optional
+        The weights of the fit. Where they are missing the fit cannot be repeated: the answer is None.
+
+    Returns
+    -------
+    array of shape (n_items,) or None
+        What `write_report` and `constraint_outcomes` take as `plain`.
+    """
+    if not (getattr(model, "constraints_", None) or has_bounds(model)) or lacks_weight(model, sample_weight):
+        return None
+    if np.shape(X)[1] != getattr(model, "n_features_in_", np.shape(X)[1]):
+        return None  # other columns than those of the fit, so that it cannot be repeated
+    words = model.get_params(deep=False)
+    for method in METHODS:
+        if method.name == type(model).__name__:
+            words.update(method.plain)
+    if "random_state" in words and not isinstance(words["random_state"], (int, np.integer)):
+        words["random_state"] = 0
+    if "n_init" in words and np.shape(X)[0] > ONE_START_ABOVE:
+        words["n_init"] = 1
+    for name, quiet in (("verbose", 0), ("warm_start", False)):
+        if name in words:
+            words[name] = quiet
+    given = {} if sample_weight is None else {"sample_weight": sample_weight}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of empty clusters: this fit is there to be compared with
+        found = type(model)(**words).fit(X, **given)
+    return np.asarray(found.labels_).astype(np.int64)
+
+
+def compare_with(
+    before: Ints,
+    labels: Ints,
+    known: Constraints,
+    k: int,
+    spread: Callable[[Ints, int], float | None],
+    measure: str,
+) -> Comparison:
+    """Say what changed from the plain labels; `spread` says how tight labels are, `measure` by what."""
+    k = max(k, int(before.max(initial=-1)) + 1)
+    match = match_clusters(labels, before, k)
+    counts = np.bincount(labels[labels >= 0], minlength=k)
+    counts_before = np.bincount(before[before >= 0], minlength=k)
+    # -1, in no cluster, is the same on both sides
+    renamed = np.append(match, -1)[before]
+    broken, broken_plain = known.violations(labels), known.violations(before)
+    # more clusters, or more items left out, make sums of distances smaller for another reason
+    comparable = int((labels < 0).sum()) == int((before < 0).sum())
+    comparable = comparable and (counts > 0).sum() == (counts_before > 0).sum()
+    return Comparison(
+        n_moved=int((renamed != labels).sum()),
+        ari=float(adjusted_rand_score(before, labels)),
+        leaves_out=bool((labels < 0).any() or (before < 0).any()),
+        n_stated=broken.n_stated,
+        n_broken=broken.n_broken,
+        n_broken_plain=broken_plain.n_broken,
+        spread=spread(labels, k) if comparable else None,
+        spread_plain=spread(before, k) if comparable else None,
+        measure=measure,
+        sizes=tuple(counts.tolist()),
+        sizes_plain=tuple(counts_before[np.argsort(match)].tolist()),
+    )
+
+
+def match_clusters(labels: Ints, before: Ints, k: int) -> Ints:
+    """For each of the old clusters the new one with which it shares most, one to one."""
+    inside = (labels >= 0) & (before >= 0)
+    shape = k, k
+    ones = np.ones(int(inside.sum()))
+    shared = sparse.coo_matrix((ones, (before[inside], labels[inside])), shape).tocsr()
+    match = np.full(k, -1, dtype=np.int64)
+    if k <= _MOST_MATCHED:
+        old, new = linear_sum_assignment(-shared.toarray())
+        match[old] = new
+        return match
+    cells = shared.tocoo()
+    taken = np.zeros(k, dtype=bool)
+    for at in np.argsort(-cells.data, kind="stable").tolist():
+        old, new = int(cells.row[at]), int(cells.col[at])
+        if match[old] < 0 and not taken[new]:
+            match[old], taken[new] = new, True
+    match[match < 0] = np.flatnonzero(~taken)
+    return match

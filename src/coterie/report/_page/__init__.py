@@ -1,0 +1,1 @@
+"""The page: safe markup, tables, charts, style."""

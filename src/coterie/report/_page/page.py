@@ -1,0 +1,330 @@
+"""The page: what the facts say, as HTML, from the verdict down to how it was made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from coterie._words import count_of
+from coterie.report._facts.cards import MOST_CARDS, Card
+from coterie.report._facts.doubt import IN_DOUBT
+from coterie.report._facts.gather import Facts, Trace
+from coterie.report._facts.traits import Trait
+from coterie.report._page.colours import LIGHT, colour_class, style_sheet
+from coterie.report._page.doubt import sure_section
+from coterie.report._page.html import Markup, name_of, tag, together
+from coterie.report._page.numbers import percent, seconds
+from coterie.report._page.parts import mark, tiles
+from coterie.report._page.svg import MOST_NAMED_POINTS, course_of, draw_points, line_sample
+from coterie.report._page.tables import comparison_section, merging_section, sizes_section, statements_section
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+# A bar of a feature ends here: more deviations than this are rare.
+_WIDEST_EFFECT = 3.0
+
+
+def build_page(facts: Facts, remark: str | None = None) -> str:
+    """The whole page as text; `remark` is added to how it was made."""
+    sections = [
+        ("map", "Map", _map_section(facts)),
+        ("clusters", "Clusters", _cards_section(facts)),
+        ("sure", "How sure", sure_section(facts)),
+        ("sizes", "Sizes", sizes_section(facts)),
+        ("merging", "Merging", merging_section(facts)),
+        ("objective", "Objective", _trace_section(facts)),
+        ("statements", "Statements", statements_section(facts)),
+        ("comparison", "Without what you know", comparison_section(facts)),
+        ("made", "How it was made", _made_section(facts, remark)),
+    ]
+    present = [(key, title, body) for key, title, body in sections if body is not None]
+    links = [tag("a", title, href=f"#{key}") for key, title, _ in present]
+    body = [
+        tag("section", tag("h2", title, id=f"h-{key}"), content, id=key, aria_labelledby=f"h-{key}")
+        for key, title, content in present
+    ]
+    head = together(
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", facts.title),
+        tag("style", Markup(style_sheet())),
+    )
+    page = tag(
+        "html",
+        tag("head", head),
+        tag("body", _header(facts, links), tag("main", body), _footer(facts)),
+        lang="en",
+    )
+    return f"<!doctype html>\n{page}\n"
+
+
+def _header(facts: Facts, links: list[Markup]) -> Markup:
+    made = facts.made
+    met = facts.n_stated - facts.n_broken
+    figures = [(f"{facts.n_items:,}", "items"), (f"{facts.n_clusters:,}", "clusters")]
+    if facts.n_stated:
+        noun = "stated pairs hold" if facts.statements.groups else "statements hold"
+        figures.append((f"{met:,} of {facts.n_stated:,}", noun))
+    if facts.sizes.bounded:
+        missed = len(facts.sizes.missed)
+        figures.append((f"{missed:,} missed" if missed else "all met", "bounds on sizes"))
+    if facts.sure is not None:
+        figures.append((f"{facts.sure.below(IN_DOUBT):,}", f"items in doubt (below {percent(IN_DOUBT)})"))
+    if made.seconds is not None:
+        figures.append((seconds(made.seconds), "to fit"))
+    what = None if made.what is None else f": {made.what}. Source: {made.source}."
+    return tag(
+        "header",
+        tag("p", "Coterie report", class_="over"),
+        tag("h1", name_of(facts.title, "title")),
+        tag(
+            "p",
+            tag("span", "✓" if facts.all_well else "!", aria_hidden="true"),
+            tag("span", facts.verdict),
+            class_=f"verdict {_tone(facts)}",
+        ),
+        tiles(figures),
+        tag("p", tag("b", made.method), what, class_="method"),
+        tag("nav", links, aria_label="Parts of this page"),
+        class_="head",
+    )
+
+
+def _tone(facts: Facts) -> str:
+    """Whether the verdict is good news, bad, or that some statements were outvoted, which may be right."""
+    if facts.sizes.missed:
+        return "bad"
+    return "good" if facts.all_well else "mixed"
+
+
+# ---- map ----------------------------------------------------------------------------------------------
+
+
+def _map_section(facts: Facts) -> Markup:
+    shown = facts.map
+    notes = [*shown.notes, *facts.lines.notes]
+    if facts.n_clusters > len(LIGHT):
+        notes.append(
+            "There are more clusters than colours: colours repeat with another marker (dot, square, cross)."
+        )
+    hover = "Hover over a point to read its id." if len(shown.items) <= MOST_NAMED_POINTS else None
+    across, up = shown.axes
+    return together(
+        tag("p", hover, class_="soft small") if hover else None,
+        tag(
+            "figure",
+            tag("div", draw_points(facts), class_="map"),
+            tag(
+                "figcaption",
+                tag("div", tag("span", "→ ", across), tag("span", "↑ ", up), class_="axes"),
+            ),
+        ),
+        _legend(facts),
+        [tag("p", note, class_="soft small") for note in notes],
+    )
+
+
+def _legend(facts: Facts) -> Markup:
+    clusters = [card.cluster for card in facts.cards]
+    entries: list[Any] = [
+        tag("li", mark(h), f"Cluster {h}", tag("span", f"{int(facts.counts[h]):,}", class_="soft"))
+        for h in clusters
+    ]
+    if facts.n_clusters > len(clusters):
+        entries.append(tag("li", f"and {facts.n_clusters - len(clusters):,} smaller ones"))
+    if facts.sizes.n_outliers:
+        left_out = tag("span", f"{facts.sizes.n_outliers:,}", class_="soft")
+        entries.append(tag("li", mark(-1), "Left out", left_out))
+    kinds = {(line.kind, line.broken) for line in facts.lines.lines}
+    for kind, style in (("must-link", "joined"), ("cannot-link", "apart")):
+        if (kind, False) in kinds:
+            entries.append(tag("li", line_sample(style), kind))
+        if (kind, True) in kinds:
+            entries.append(tag("li", line_sample(style, broken=True), f"{kind}, broken"))
+    if facts.sure is not None and facts.sure.below(IN_DOUBT):
+        drawn = "Hollow" if len(facts.map.items) <= MOST_NAMED_POINTS else "Pale"
+        entries.append(tag("li", f"{drawn}: in doubt (below {percent(IN_DOUBT)})"))
+    if len(facts.lines.ringed):
+        entries.append(tag("li", "Ringed: breaks a group"))
+    return tag("ul", entries, class_="legend", aria_label="Legend")
+
+
+# ---- cards --------------------------------------------------------------------------------------------
+
+
+def _cards_section(facts: Facts) -> Markup:
+    note = None
+    if facts.n_clusters > MOST_CARDS:
+        note = tag("p", f"The {MOST_CARDS} largest of {facts.n_clusters:,} clusters.", class_="soft small")
+    explained = tag(
+        "p",
+        "What distinguishes a cluster: the features in which its mean differs most from that of all items, "
+        "in standard deviations (sd). Typical items lie nearest to the centre; doubtful ones "
+        + ("nearly as near to another centre, or nearer." if facts.sure is None else "may be elsewhere."),
+        f" {facts.centre}" if facts.centre else None,
+        class_="soft small",
+    )
+    cards = tag("div", [_card(facts, card) for card in facts.cards], class_="cards")
+    return together(explained, _weighed(facts), note, cards)
+
+
+def _weighed(facts: Facts) -> Markup | None:
+    """What a learned metric counts."""
+    if not facts.weighed:
+        return None
+    listed: list[Any] = []
+    for name, share in facts.weighed:
+        listed += ["; " if listed else None, name_of(name), f" {percent(share)}"]
+    return tag(
+        "p",
+        "The metric was learned. What counts most (weight times variance): ",
+        listed,
+        f". An even share would be {percent(1.0 / facts.n_features)}.",
+    )
+
+
+def _card(facts: Facts, card: Card) -> Markup:
+    size = f"{count_of(card.size, 'item')} · {percent(card.share)}" if card.size else "empty"
+    parts: list[Any] = [
+        tag(
+            "header",
+            mark(card.cluster),
+            tag("h3", f"Cluster {card.cluster}"),
+            tag("span", size, class_="size"),
+        )
+    ]
+    traits = card.traits
+    if traits.features:
+        parts.append(tag("ul", [_trait(trait) for trait in traits.features], class_="traits"))
+    elif card.size and not traits.words:
+        parts.append(tag("p", "No feature sets it clearly apart.", class_="soft small"))
+    if traits.words:
+        parts.append(tag("h4", "Words"))
+        words = [tag("li", name_of(word)) for word in traits.words]
+        parts.append(tag("ul", words, class_="words"))
+    if card.typical:
+        parts.append(tag("h4", "Typical"))
+        items = [tag("li", name_of(facts.names(item))) for item in card.typical]
+        parts.append(tag("ul", items, class_="items row"))
+    if card.doubtful:
+        parts.append(tag("h4", "Doubtful"))
+        items = [
+            tag("li", name_of(facts.names(doubt.item)), tag("span", f": {doubt.why}", class_="soft"))
+            for doubt in card.doubtful
+        ]
+        parts.append(tag("ul", items, class_="items"))
+    return tag("article", parts, class_=f"card {colour_class(card.cluster)}")
+
+
+def _trait(trait: Trait) -> Markup:
+    half = 50 * min(abs(trait.effect), _WIDEST_EFFECT) / _WIDEST_EFFECT
+    start = 50.0 if trait.effect >= 0 else 50.0 - half
+    bar = tag("i", style=f"left:{start:.1f}%;width:{half:.1f}%")
+    return tag(
+        "li",
+        tag(
+            "div",
+            name_of(trait.name),
+            tag(
+                "span",
+                tag("b", trait.here),
+                tag("span", f" (all: {trait.overall}), {trait.told}", class_="soft"),
+                class_="value",
+            ),
+            class_="line",
+        ),
+        tag("div", bar, class_="effect", aria_hidden="true"),
+    )
+
+
+# ---- objective and how it was made --------------------------------------------------------------------
+
+
+def _trace_section(facts: Facts) -> Markup | None:
+    trace = facts.trace
+    if trace is None or trace.kind == "heights":
+        return None
+    words = []
+    if trace.kind == "utility":
+        told = (
+            "Minus the category utility of the clusters, after each item. It goes up and down, since every "
+            "item changes what is to be explained."
+        )
+        return together(tag("p", told, class_="soft small"), course_of(trace))
+    if trace.kind == "sweeps":
+        told = (
+            "What the method makes small, when it reached temperature 0 and after each sweep from there: the "
+            "dissimilarities inside the clusters, divided by their sizes, and what broken statements cost."
+        )
+        return together(tag("p", told, class_="soft small"), course_of(trace))
+    if trace.kind == "likelihood":
+        return together(tag("p", _likelihood_words(trace), class_="soft small"), course_of(trace))
+    if trace.n_iter is not None:
+        words.append(f"{count_of(trace.n_iter, 'iteration')} of the best start.")
+    if trace.converged is not None:
+        at_rest = "It stopped by itself: the last step gained nothing."
+        if trace.tol > 0:
+            at_rest = "It stopped by itself: the centres moved no more than tol, so little was left to gain."
+        words.append(at_rest if trace.converged else "It was stopped before it came to rest (max_iter).")
+    return together(
+        tag(
+            "p",
+            " ".join(["What the method makes small, after each half-step:", _minimised(facts), *words]),
+            class_="soft small",
+        ),
+        course_of(trace),
+    )
+
+
+# What stands for the log-likelihood.
+_LIKELIHOODS = {
+    "joint": "of the items and of what was stated",
+    "conditional": "of the items, given what was stated",
+    "pseudo-likelihood": "of the items, given what was stated, as if no two cannot-links met",
+    "bound": "of the items and of what was stated: by mean field, a bound that is never below it",
+    "estimate": "of the items, given what was stated: estimated by sampling, so that it goes up and down",
+}
+
+
+def _likelihood_words(trace: Trace) -> str:
+    words = [f"Minus the log-likelihood {_LIKELIHOODS.get(trace.of, 'of the items')}, before each update."]
+    if trace.n_iter is not None:
+        words.append(f"{count_of(trace.n_iter, 'iteration')} of the best start.")
+    if trace.converged is not None:
+        words.append(
+            "It stopped by itself: the last step gained less than tol for each item."
+            if trace.converged
+            else "It was stopped before it came to rest (max_iter)."
+        )
+    return " ".join(words)
+
+
+def _minimised(facts: Facts) -> str:
+    """What the objective counts, in words."""
+    counted = "distances to the centres"
+    if facts.learned:
+        counted += " under the metric, less its log-determinant"
+    if facts.n_stated and facts.prices:
+        counted += ", and what broken statements cost"
+    return f"{counted}."
+
+
+def _made_section(facts: Facts, remark: str | None) -> Markup:
+    made = facts.made
+    pairs = [tag("div", tag("dt", name), tag("dd", value)) for name, value in made.parameters]
+    versions = [tag("div", tag("dt", name), tag("dd", value)) for name, value in made.versions]
+    notes = [tag("li", note) for note in (*made.notes, remark) if note]
+    return together(
+        tag("ul", notes, class_="notes") if notes else None,
+        [tag("h3", "Command"), tag("pre", tag("code", made.command))] if made.command else None,
+        tag("h3", f"Parameters of {made.method}"),
+        tag("dl", pairs),
+        tag("h3", "Versions"),
+        tag("dl", versions),
+    )
+
+
+def _footer(facts: Facts) -> Markup:
+    return tag(
+        "footer", tag("p", f"Made {facts.made.date}. This page is one file; it loads nothing from elsewhere.")
+    )

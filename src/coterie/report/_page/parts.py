@@ -1,0 +1,57 @@
+"""Pieces that several parts of the page use: markers, tiles, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from coterie.report._page.colours import colour_class, marker_of
+from coterie.report._page.html import Markup, tag
+
+Row = tuple[Any, list[Any]]
+
+
+def mark(cluster: int) -> Markup:
+    """The marker of a cluster, in its colour."""
+    return tag("span", class_=f"mark {marker_of(cluster)} {colour_class(cluster)}", aria_hidden="true")
+
+
+def tiles(figures: Sequence[tuple[str, str]], class_: str = "tiles") -> Markup:
+    """Key figures side by side."""
+    return tag(
+        "ul", [tag("li", tag("b", value), tag("span", what)) for value, what in figures], class_=class_
+    )
+
+
+def table(
+    caption: str,
+    names: Sequence[str | tuple[str, str]],
+    rows: Sequence[Row],
+    numeric: set[str],
+    stack: bool = False,
+) -> Markup:
+    """Make a table in a box of its own, which scrolls if need be; with `stack` rows become blocks on a phone.
+
+    A name may come with a class for its column, and may be empty. The first cell of a row is its heading.
+    """
+    plain = [name if isinstance(name, str) else name[0] for name in names]
+    styles = [name[1] if not isinstance(name, str) else ("n" if name in numeric else None) for name in names]
+    heads = [
+        tag("th", name, scope="col", class_=style) if name else tag("td", class_=style)
+        for name, style in zip(plain, styles, strict=True)
+    ]
+    body = []
+    for first, cells in rows:
+        written = [
+            tag("td", cell, class_=style, data_label=name if stack else None)
+            for cell, name, style in zip(cells, plain[1:], styles[1:], strict=True)
+        ]
+        body.append(tag("tr", tag("th", first, scope="row"), written))
+    made = tag(
+        "table",
+        tag("thead", tag("tr", heads)),
+        tag("tbody", body),
+        class_="stack" if stack else None,
+        aria_label=caption,
+    )
+    return tag("div", made, class_="scroll", tabindex="0", role="region", aria_label=caption)

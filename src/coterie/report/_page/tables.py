@@ -1,0 +1,283 @@
+"""The parts of the page that are tables: sizes, statements, and the comparison."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from coterie._words import count_of
+from coterie.methods import ONE_START_ABOVE
+from coterie.report._facts.gather import Facts
+from coterie.report._facts.sizes import SizeRow, Sizes
+from coterie.report._facts.statements import GroupRow, PairRow
+from coterie.report._facts.without import Comparison
+from coterie.report._page.colours import colour_class
+from coterie.report._page.html import Markup, cut, name_of, tag, together
+from coterie.report._page.numbers import NOTHING, number, percent, whole
+from coterie.report._page.parts import mark, table, tiles
+from coterie.report._page.svg import course_of
+
+# Rows of a table of clusters; of more, the largest.
+_MOST_ROWS = 60
+_DIFFERENCES = "only the differences of prices mean something"
+
+
+# ---- sizes --------------------------------------------------------------------------------------------
+
+
+def sizes_section(facts: Facts) -> Markup:
+    """Sizes against bounds."""
+    sizes = facts.sizes
+    rows = sorted(sizes.rows, key=lambda row: -row.size)[:_MOST_ROWS]
+    rows = sorted(rows, key=lambda row: (row.met, row.cluster))
+    parts: list[Any] = []
+    if sizes.bounded and sizes.priced:
+        parts.append(tag("p", _price_words(sizes), class_="soft small"))
+    if sizes.unit == "load":
+        parts.append(tag("p", "Sizes count the load of the items, not their number.", class_="soft small"))
+    if sizes.n_outliers:
+        parts.append(
+            tag("p", f"{count_of(sizes.n_outliers, 'item')} left out of all clusters.", class_="small")
+        )
+    if len(rows) < len(sizes.rows):
+        parts.append(tag("p", f"The {len(rows)} largest of {len(sizes.rows):,}.", class_="soft small"))
+    parts.append(_size_table(rows, sizes.bounded, None, sizes.priced))
+    for name in dict.fromkeys(row.group for row in sizes.groups):
+        parts.append(tag("h3", "Group ", name_of(name)))
+        of_group = [row for row in sizes.groups if row.group == name]
+        if all(row.low is not None and row.size == row.low for row in of_group):
+            parts.append(tag("p", f"Its minima leave no choice: {_DIFFERENCES}.", class_="soft small"))
+        parts.append(
+            _size_table(
+                sorted(of_group, key=lambda row: (row.met, row.cluster))[:_MOST_ROWS],
+                True,
+                name,
+                sizes.priced,
+            )
+        )
+    if sizes.note:
+        parts.append(tag("p", sizes.note, class_="soft small"))
+    return together(parts)
+
+
+def _price_words(sizes: Sizes) -> str:
+    """What the prices of the bounds mean."""
+    one = "unit of load" if sizes.unit == "load" else "item"
+    if sizes.pinned:
+        told = (
+            f"The minima leave each cluster one size only, so {_DIFFERENCES}: one {one} more in a cluster "
+            "and one less in another costs at least the price of the first minus that of the second."
+        )
+    else:
+        told = (
+            f"The price is what one more {one} in the cluster would cost in the objective: above 0 its "
+            "minimum binds, below 0 its maximum does; 0: the bound costs nothing."
+        )
+    if sizes.unit == "load":
+        told += " Items come whole, so these prices are near the true ones only."
+    if sizes.groups:
+        told += " The price of a group in a cluster comes on top of that of the cluster."
+    return told
+
+
+def _size_table(rows: list[SizeRow], bounded: bool, group: str | None, priced: bool) -> Markup:
+    widest = max([1e-12, *(row.size for row in rows), *(row.high or row.low or 0.0 for row in rows)])
+    names: list[str | tuple[str, str]] = ["Cluster", "Size", ("", "wide")]
+    if bounded:
+        names += ["Min", "Max", "Bound", *(["Price"] if priced else [])]
+    numeric = {"Size", "Min", "Max", "Price"}
+    body = []
+    for row in rows:
+        ticks = [
+            tag("b", style=f"left:calc({100 * bound / widest:.1f}% - 1px)")
+            for bound in (row.low, row.high)
+            if bound is not None
+        ]
+        fill = tag("i", style=f"width:{100 * row.size / widest:.1f}%")
+        bar = tag("div", fill, ticks, class_=f"bar {colour_class(row.cluster)}", aria_hidden="true")
+        cells: list[Any] = [whole(row.size), bar]
+        if bounded:
+            bounds = ["none" if bound is None else whole(bound) for bound in (row.low, row.high)]
+            has_bound = row.low is not None or row.high is not None
+            state = tag("span", "met", class_="pill") if row.met else tag("span", "missed", class_="pill bad")
+            cells += [*bounds, state if has_bound else tag("span", "none", class_="pill none")]
+            cells += [number(row.price)] if priced else []
+        body.append((tag("span", mark(row.cluster), f"{row.cluster}", class_="cell"), cells))
+    caption = "Sizes of the clusters" if group is None else f"Sizes of group {cut(group)}"
+    return table(caption, names, body, numeric)
+
+
+# ---- the tree -----------------------------------------------------------------------------------------
+
+
+def merging_section(facts: Facts) -> Markup | None:
+    """How a tree was made, and what keeps its last clusters apart."""
+    found, trace = facts.merging, facts.trace
+    if found is None:
+        return None
+    parts: list[Any] = [tag("p", " ".join(found.told), class_="soft small")]
+    if trace is not None:
+        parts.append(course_of(trace))
+    if found.ended is not None:
+        parts.append(tag("p", found.ended))
+    if found.blocks:
+        which = "" if found.is_roots else " These numbers are those of the last clusters, not of the page."
+        parts += [
+            tag("h3", "What keeps the last clusters apart"),
+            tag("p", f"No merge is legal between the clusters that are left.{which}", class_="soft small"),
+            tag("ul", [tag("li", block) for block in found.blocks], class_="notes"),
+        ]
+        if found.n_left_out:
+            parts.append(tag("p", f"{found.n_left_out:,} more pairs are not listed.", class_="soft small"))
+    return together(parts)
+
+
+# ---- statements ---------------------------------------------------------------------------------------
+
+
+def statements_section(facts: Facts) -> Markup | None:
+    """What became of each statement."""
+    said = facts.statements
+    if not said.n_pairs and not said.groups:
+        return None
+    parts: list[Any] = []
+    if said.n_because is not None and said.n_pairs:
+        parts.append(tag("p", _made_a_difference(said.n_because, said.n_pairs), class_="soft small"))
+    if said.groups:
+        rows = [_group_row(group) for group in said.groups]
+        parts.append(
+            table("Groups", ["Kind", "What", "Weight", "Source", "Outcome"], rows, set(), stack=True)
+        )
+        if said.n_groups_left_out:
+            parts.append(
+                tag("p", f"{said.n_groups_left_out:,} more groups are not listed.", class_="soft small")
+            )
+    broken = [pair for pair in said.pairs if pair.outcome == "broken"]
+    others = [pair for pair in said.pairs if pair.outcome != "broken"]
+    if broken and said.price is not None:
+        told = f"A broken statement of weight 1 weighs {number(said.price)} in the objective."
+        parts.append(tag("p", told, class_="soft small"))
+    if broken:
+        parts.append(_pair_table("Broken pairs", broken))
+    if others:
+        summary = tag("summary", f"{count_of(len(others), 'pair')} that hold")
+        parts.append(tag("details", summary, _pair_table("Pairs that hold", others), open=not broken))
+    if said.n_left_out:
+        parts.append(
+            tag(
+                "p",
+                f"{said.n_left_out:,} of {said.n_pairs:,} pairs are not listed here; the full list is in "
+                "constraints.csv where the command line made this page.",
+                class_="soft small",
+            )
+        )
+    return together(parts)
+
+
+def _made_a_difference(count: int, of: int) -> str:
+    if count == 1:
+        return f"1 pair of {of:,} holds because it was said: the same method breaks it without."
+    return f"{count:,} pairs of {of:,} hold because they were said: the same method breaks them without."
+
+
+def _pair_table(caption: str, pairs: list[PairRow]) -> Markup:
+    names: list[str | tuple[str, str]] = ["Kind", ("Items", "pair"), "Weight", "Outcome", ("Why", "why")]
+    sources = any(pair.source for pair in pairs)
+    if sources:
+        names.insert(3, "Source")
+    rows = []
+    for pair in pairs:
+        items = together(name_of(pair.i), tag("span", " and ", class_="soft"), name_of(pair.j))
+        cells = [items, pair.strength, _state(pair.outcome), pair.reason]
+        if sources:
+            cells.insert(2, _source(pair.source))
+        rows.append((pair.kind, cells))
+    return table(caption, names, rows, set(), stack=True)
+
+
+def _source(source: str | None) -> Any:
+    return name_of(source) if source else NOTHING
+
+
+def _state(outcome: str) -> Markup:
+    style = {"met": "pill", "broken": "pill bad"}.get(outcome, "pill none")
+    return tag("span", outcome, class_=style)
+
+
+def _group_row(group: GroupRow) -> tuple[Any, list[Any]]:
+    held = f"{group.n_pairs - group.n_broken:,} of {count_of(group.n_pairs, 'pair')} hold"
+    if group.n_broken_plain is not None:
+        held += f"; {group.n_pairs - group.n_broken_plain:,} would without being said"
+    broken = [tag("li", one) for one in group.broken]
+    if group.left_out:
+        broken.append(tag("li", f"and {group.left_out:,} more"))
+    what = together(group.told, tag("ul", broken, class_="groups") if broken else None)
+    outcome = together(_state("broken" if group.n_broken else "met"), " ", tag("span", held, class_="soft"))
+    return group.kind, [what, group.strength, _source(group.source), outcome]
+
+
+# ---- comparison ---------------------------------------------------------------------------------------
+
+
+def comparison_section(facts: Facts) -> Markup | None:
+    """The same method without what is known."""
+    found = facts.comparison
+    left_out = tag("p", facts.left_out) if facts.left_out else None
+    if found is None:
+        return left_out
+    figures = [
+        (f"{found.n_moved:,} ({percent(found.n_moved / max(facts.n_items, 1))})", "items changed cluster"),
+        (f"{found.ari:.2f}", "agreement (adjusted Rand index; 1: the same)"),
+    ]
+    if found.n_stated:
+        before, after = (found.n_stated - n for n in (found.n_broken_plain, found.n_broken))
+        figures.append(
+            (f"{before:,} → {after:,}", f"of {found.n_stated:,} stated pairs hold: without → with")
+        )
+    same = "The same method, along the same neighbours," if facts.connected else "The same method"
+    words = f"{same} without statements and bounds, its clusters matched to these as well as can be."
+    if found.leaves_out:
+        words += " Items left out of all clusters count as one more cluster."
+    return together(
+        tag("p", words, class_="soft small"),
+        tiles(figures, "tiles inner"),
+        left_out or _price_of_knowing(found, facts.n_items, facts.merging is not None),
+        _sizes_beside(facts, found),
+    )
+
+
+def _price_of_knowing(found: Comparison, n_items: int, tree: bool) -> Markup | None:
+    if found.spread is None or found.spread_plain is None:
+        return None
+    here, before = found.spread, found.spread_plain
+    figures = f"summed {found.measure} to the centres: {number(before)} without, {number(here)} with"
+    if abs(here - before) <= 5e-4 * max(abs(before), 1e-300):
+        return tag("p", f"What you know costs next to nothing: {figures}.")
+    if before <= 0:
+        return tag("p", f"Without what you know every item lies on its centre: {figures}.")
+    change = 100 * (here / before - 1)
+    amount = f"{abs(change):.1f}" if abs(change) < 100 else f"{abs(change):,.0f}"
+    if change > 0:
+        return tag("p", f"What you know costs {amount} % more distance ({figures}).")
+    why = "it may have led to a better start, or this is chance"
+    if tree:
+        why = "each merge is only the best at its time, so that this can happen"
+    elif n_items > ONE_START_ABOVE:
+        why += f" (above {ONE_START_ABOVE:,} items the fit without makes one start only)"
+    return tag("p", f"With what you know there is {amount} % less distance ({figures}): {why}.")
+
+
+def _sizes_beside(facts: Facts, found: Comparison) -> Markup:
+    clusters = sorted(range(len(found.sizes)), key=lambda h: -found.sizes[h])[:_MOST_ROWS]
+    widest = max(1, *(found.sizes[h] for h in clusters), *(found.sizes_plain[h] for h in clusters))
+    rows = []
+    for h in sorted(clusters):
+        here, before = found.sizes[h], found.sizes_plain[h]
+        bars = [
+            tag("div", tag("i", style=f"width:{100 * size / widest:.1f}%"), class_=f"bar thin {style}")
+            for size, style in ((before, "before"), (here, colour_class(h)))
+        ]
+        rows.append(
+            (tag("span", mark(h), f"{h}", class_="cell"), [f"{before:,}", f"{here:,}", together(bars)])
+        )
+    names: list[str | tuple[str, str]] = ["Cluster", "Without", "With", ("", "wide")]
+    return table("Sizes without and with what is known", names, rows, {"Without", "With"})

@@ -1,0 +1,1 @@
+"""Columns: what they look like, and the numbers made of them."""

@@ -1,0 +1,129 @@
+"""What the choice of features needs to know of each column, asked of all columns of a type at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie.tables._columns.values import DRESSED, LOOKS_LIKE_DATE, number, text
+from coterie.tables._table import Table
+
+# NumPy has these too, so that a polars expression for each column can be saved
+INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+
+
+@dataclass(frozen=True)
+class NumberSummary:
+    """A column as numbers."""
+
+    n_missing: int
+    low: float | None  # None: there is no number
+    high: float | None
+
+
+@dataclass(frozen=True)
+class TextSummary:
+    """A column as text."""
+
+    n_missing: int
+    n_values: int
+    n_levels: int  # different values
+    n_numbers: int
+    n_dressed: int  # numbers, also with a sign or separators
+    is_date: bool  # every value is one
+
+    @property
+    def is_dressed(self) -> bool:
+        """Whether most values look like numbers with a sign or separators, or are plain ones."""
+        return self.n_values < 2 * self.n_dressed and self.n_numbers < self.n_values
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether half of the values or more are numbers, and some are not."""
+        return not self.is_date and self.n_values <= 2 * self.n_numbers and self.n_numbers < self.n_values
+
+
+def by_type(frame: pl.DataFrame, names: Iterable[str]) -> dict[pl.DataType, list[str]]:
+    """The columns of each type."""
+    groups: dict[pl.DataType, list[str]] = {}
+    schema = frame.schema
+    for name in names:
+        groups.setdefault(schema[name], []).append(name)
+    return groups
+
+
+def summarise_numbers(table: Table, names: list[str], dates: Collection[str]) -> dict[str, NumberSummary]:
+    """Summaries of columns as numbers; `dates` are text and hold ISO dates."""
+    found: dict[str, NumberSummary] = {}
+    for name in names:
+        values = numbers_of(table, name, name in dates)
+        n_missing = int(np.count_nonzero(np.isnan(values)))
+        if n_missing == len(values):
+            found[name] = NumberSummary(n_missing, None, None)
+        else:
+            found[name] = NumberSummary(
+                n_missing, float(np.fmin.reduce(values)), float(np.fmax.reduce(values))
+            )
+    return found
+
+
+def numbers_of(table: Table, name: str, is_date: bool) -> NDArray[np.float64]:
+    """A column as floats, with NaN for what is missing or no number; without a copy where that can be."""
+    if table.frame is None:
+        return table.matrix[:, table.places[name]]
+    values = table.frame.get_column(name)
+    if not (values.dtype.is_float() or values.dtype in INTEGERS):
+        values = values.to_frame().select(number(name, values.dtype, is_date=is_date)).to_series()
+    return np.asarray(values.to_numpy(), dtype=np.float64)
+
+
+def summarise_text(table: Table, names: list[str]) -> dict[str, TextSummary]:
+    """Summaries of columns as text."""
+    if table.frame is None:
+        table = Table(table.path, frame=pl.DataFrame([table.column(name) for name in names]))
+    frame = table.frame
+    assert frame is not None
+    found: dict[str, TextSummary] = {}
+    for dtype, group in by_type(frame, names).items():
+        values = text(group, dtype)
+        missing = _row(frame, values.null_count())
+        levels = _row(frame, values.n_unique())
+        numbers = _row(frame, values.str.strip_chars().cast(pl.Float64, strict=False).is_not_nan().sum())
+        dressed = _row(frame, values.str.contains(DRESSED).sum())
+        starts = _row(frame, values.drop_nulls().first().str.contains(LOOKS_LIKE_DATE))
+        found_all = zip(group, missing, levels, numbers, dressed, starts, strict=True)
+        for name, n, m, k, d, start in found_all:
+            is_date = bool(start) and _all_dates(frame, name, dtype, n)
+            found[name] = TextSummary(n, frame.height - n, m - (n > 0), k, d, is_date)
+    return found
+
+
+def _all_dates(frame: pl.DataFrame, name: str, dtype: pl.DataType, n_missing: int) -> bool:
+    return bool(frame.select(number(name, dtype, is_date=True).null_count()).item() == n_missing)
+
+
+def n_words(table: Table, name: str) -> float:
+    """The mean number of words of a value that is not missing."""
+    values = table.column(name)
+    return float(
+        values.to_frame().select(text(name, values.dtype).str.count_matches(r"\S+").mean()).item() or 0
+    )
+
+
+def all_differ(table: Table, name: str) -> bool:
+    """Whether no value stands twice."""
+    return bool(table.column(name).n_unique() == table.n_rows)
+
+
+def first_row(table: Table, name: str, condition: pl.Expr) -> int:
+    """The first row of a column where something holds."""
+    return int(table.column(name).to_frame().select(condition.arg_max()).item())
+
+
+def _row(frame: pl.DataFrame, expression: pl.Expr) -> tuple[Any, ...]:
+    return frame.select(expression).row(0)

@@ -1,0 +1,1 @@
+"""What `make lint` needs beside the linters themselves."""
