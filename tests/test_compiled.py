@@ -1,6 +1,8 @@
 """Rules of the compiled kernels: cached between processes, working without a cache, the same interpreted."""
 
+import importlib
 import os
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import coterie
 from coterie._compiled.kernels import Kernel, all_kernels, kernel
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,7 +39,7 @@ ConstrainedLinkage(2, linkage="average").fit(rng.random((200, 2)), constraints=o
 linked = Constraints(np.arange(80).reshape(40, 2), n_items=100)
 ConstrainedLinkage(2, linkage="complete", propagate=True).fit(rng.random((100, 2)), constraints=linked)
 used = [k for k in all_kernels() if k._compiled is not None]
-print("idle:", [k.__name__ for k in all_kernels() if k not in used])
+print("idle:", [k.__name__ for k in all_kernels() if k not in used and not k.targetoptions])
 print("compiled anew:", sum(sum(k.compiled.stats.cache_misses.values()) for k in used))
 """
 
@@ -59,6 +62,40 @@ def test_a_second_process_finds_every_kernel_in_the_cache(tmp_path):
     # now a kernel that only others call is loaded as a part of them
     second = run(COMPILE_ALL, NUMBA_CACHE_DIR=str(tmp_path))
     assert "compiled anew: 0" in second.stdout, second.stdout + second.stderr
+
+
+def test_a_caller_is_compiled_again_when_what_it_uses_changes(tmp_path):
+    (tmp_path / "caller.py").write_text(
+        "from coterie._compiled import kernel\nfrom middle import LIMIT, thrice\n"
+        "@kernel\ndef use(x):\n    return thrice(x) + LIMIT\n"
+    )
+    middle = (
+        "from coterie._compiled import kernel\nfrom deep import once\nLIMIT = {limit}\n"
+        "@kernel(inline=True)\ndef thrice(x):\n    return once(x) * 3\n"
+    )
+    deep = "from coterie._compiled import kernel\n@kernel(inline=True)\ndef once(x):\n    return x + {more}\n"
+    code = "from caller import use; print(use(1), sum(use.compiled.stats.cache_misses.values()))"
+    said = []
+    for limit, more in ((100, 0), (100, 0), (100, 1), (200, 1), (200, 1)):
+        (tmp_path / "middle.py").write_text(middle.format(limit=limit))
+        (tmp_path / "deep.py").write_text(deep.format(more=more))
+        # with Python's own cache two texts of one second and one length would be the same
+        done = run(
+            f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {code}",
+            NUMBA_CACHE_DIR=str(tmp_path / "cache"),
+            PYTHONDONTWRITEBYTECODE="1",
+        )
+        said.append(done.stdout.strip() or done.stderr)
+    assert said == ["103 1", "103 0", "106 1", "206 1", "206 0"]
+
+
+def test_an_inlined_kernel_is_interpreted_with_its_caller():
+    @kernel(inline=True)
+    def double(x):
+        return 2 * x
+
+    assert double(4) == 8
+    assert double._compiled is None
 
 
 def test_no_writable_folder_gives_one_warning_and_the_right_answer(tmp_path):
@@ -147,8 +184,9 @@ def test_small_work_is_interpreted_and_agrees():
 
 
 def test_kernels_are_registered_and_documented():
-    import coterie.constraints  # noqa: F401
-
+    for module in pkgutil.walk_packages(coterie.__path__, "coterie."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
     kernels = [k for k in all_kernels() if k.__module__.startswith("coterie.")]
-    assert len(kernels) >= 7
+    assert len(kernels) >= 100
     assert all(isinstance(k, Kernel) and k.__doc__ for k in kernels)
