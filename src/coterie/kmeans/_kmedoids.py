@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coterie._arrays import Floats, Index, Labels
 from coterie.assign._core import own_costs, unit_costs
+from coterie.assign._pairs import SoftSolver
 from coterie.base import (
     ConstrainedClusterMixin,
     Distances,
@@ -33,7 +34,6 @@ from coterie.base import (
 from coterie.constraints import Constraints
 from coterie.kmeans._engine.prototype import AUTO_STARTS, SHARED_RULES, clearly_less, warn_of_empty_clusters
 from coterie.kmeans._engine.starts import drawn_by_weight
-from coterie.kmeans._pckmeans import SoftCore
 
 
 class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -175,7 +175,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         self._metric_words = distances.words
         self.weight_ = one_medoid(distances, mass) if self.weight == "auto" else float(self.weight)
         priced = known if self.weight_ > 0 else known.only_hard()
-        core = SoftCore(priced, self.weight_, self.n_clusters, rng) if priced else None
+        core = SoftSolver.at_weight(priced, self.weight_, self.n_clusters, rng) if priced else None
         chance = isinstance(self.init, str) and self.init != "neighborhoods" and before is None
         n_starts = (AUTO_STARTS if chance else 1) if self.n_init == "auto" else int(self.n_init)
         best: tuple[Any, ...] | None = None
@@ -219,7 +219,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     def _alternate(
         self,
         distances: Distances,
-        core: SoftCore | None,
+        core: SoftSolver | None,
         mass: Floats,
         medoids: Index,
         step: Callable[[float], bool],
@@ -269,7 +269,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     def _update(
         self,
         distances: Distances,
-        core: SoftCore | None,
+        core: SoftSolver | None,
         mass: Floats,
         labels: Labels,
         medoids: Index,

@@ -8,11 +8,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from coterie._arrays import Floats, Index, Labels
-from coterie.assign._core import build_core
+from coterie.assign._core import CoreSolver, Scores, build_core
 from coterie.constraints import Constraints
 from coterie.distortion import Distortion
 from coterie.exceptions import UnsupportedConstraintError
-from coterie.kmeans._engine.loop import CoreSolver, Scores
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
 from coterie.kmeans._engine.starts import RandomState, Starts
 

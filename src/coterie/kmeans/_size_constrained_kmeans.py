@@ -23,13 +23,11 @@ from coterie.assign._sizes import (
 from coterie.base import anything, constrained_fit, instance, one_of, real, whole
 from coterie.constraints import Constraints, EitherOr, Violations
 from coterie.distortion import Manhattan
-from coterie.kmeans._copkmeans import HardCore
 from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
 from coterie.kmeans._engine.sized_loop import SizedLoop, SizedOutcome
 from coterie.kmeans._engine.sized_starts import book_start, far_from, within_range
 from coterie.kmeans._engine.starts import RandomState, Starts
-from coterie.kmeans._pckmeans import SoftCore
 
 
 class SizeConstrainedKMeans(PrototypeClusterer):
@@ -375,10 +373,9 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         if not known:
             return None
         if self.weight_ != float("inf"):
-            return SoftCore(known, self.weight_, self.n_clusters, rng)
+            return SoftSolver.at_weight(known, self.weight_, self.n_clusters, rng)
         core = build_core(known, "all")
-        pairs = HardSolver(known, core, self.n_clusters, budget=self.budget, rng=rng, nonempty=True)
-        return HardCore(pairs, "local", "degeneracy", literal=False)
+        return HardSolver(known, core, self.n_clusters, budget=self.budget, rng=rng, nonempty=True)
 
     def _price(self, distortion: Any) -> float:
         """What a broken statement of strength 1 costs."""

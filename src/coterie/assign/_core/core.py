@@ -11,7 +11,7 @@ is linear in what was stated, plus rows x k counts.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,26 @@ from coterie._arrays import Floats, Index
 from coterie.constraints import Constraints, Group
 from coterie.constraints._model import join, label_chains, sparse_graph
 
+# Improvements below this share of what is compared are rounding.
+RELATIVE = 1e-12
 # A group of up to this many units is written out as pairs: cheaper to visit than a row of counts.
 _SMALL_GROUP = 8
 # So many cliques are matched to clusters anew, as long as their squared sizes add up to this much work.
 _MAX_CLIQUES = 1000
 _MAX_MATCHED = 5_000_000
+
+
+class Acts(NamedTuple):
+    """Edges and entries as the compiled loops take them; see `Core`."""
+
+    indptr: Index
+    indices: Index
+    weight: Floats
+    entry_ptr: Index
+    entry_row: Index
+    entry_minus: Index
+    entry_weight: Floats
+    entry_mass: Index
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +77,9 @@ class Core:
     cliques: tuple[Index, ...] = ()
 
     @property
-    def acts(self) -> tuple[NDArray[Any], ...]:
+    def acts(self) -> Acts:
         """Edges and entries as the compiled loops take them."""
-        edges = self.indptr, self.indices, self.weight
-        return (*edges, self.entry_ptr, self.entry_row, self.entry_minus, self.entry_weight, self.entry_mass)
+        return Acts(*(getattr(self, name) for name in Acts._fields))
 
     @property
     def acting(self) -> NDArray[np.bool_]:
@@ -318,3 +332,8 @@ def soft_penalty(known: Constraints, labels: NDArray[Any]) -> float:
     broken = known.violations(labels)
     pairs = sum(float(t.strength[~t.hard].sum()) for t in (broken.must_link, broken.cannot_link))
     return pairs + sum(g.n_pairs * g.weight for g in broken.groups if g.weight is not None)
+
+
+def turned(units: Index, rng: np.random.RandomState) -> Index:
+    """The units from a random place on: their order is kept, since random visits miss the cache."""
+    return np.roll(units, -rng.randint(len(units))) if len(units) else units

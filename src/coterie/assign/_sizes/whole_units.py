@@ -17,7 +17,7 @@ import numpy as np
 
 from coterie._arrays import Floats, Index, Labels
 from coterie.assign._core.core import Core
-from coterie.assign._pairs.search import count_rows
+from coterie.assign._core.counts import count_rows
 from coterie.assign._sizes.whole_unit_moves import best_exchange, best_move, missed_now, tell_neighbours
 
 # Units that are looked at for single steps and for exchanges: those that lose least by another cluster. They

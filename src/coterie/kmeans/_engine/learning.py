@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from coterie._arrays import Floats
+from coterie.assign._core import CoreSolver
 from coterie.base import instance, one_of, real
 from coterie.constraints import Constraints
 from coterie.constraints._model import StatedPairs, stated_pairs
-from coterie.kmeans._engine.loop import CoreSolver, Outcome
+from coterie.kmeans._engine.loop import Outcome
 from coterie.kmeans._engine.metric_loop import LearnedOutcome, MetricLoop
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer, mixed_starts
 from coterie.kmeans._engine.starts import RandomState, Starts

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coterie._arrays import Floats, Labels
 from coterie._compiled import one_blas_thread
-from coterie.assign._core import nearest
+from coterie.assign._core import CoreSolver, nearest
 from coterie.base import (
     ConstrainedClusterMixin,
     anything,
@@ -30,7 +30,7 @@ from coterie.constraints import Constraints
 from coterie.distortion import DISTORTIONS, Distortion
 from coterie.distortion._rows import canonical
 from coterie.exceptions import DeadEndError, UndecidedError
-from coterie.kmeans._engine.loop import CoreSolver, Outcome, PrototypeLoop
+from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
 from coterie.kmeans._engine.starts import RandomState, Starts
 
 SHARED_RULES = {

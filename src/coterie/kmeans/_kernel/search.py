@@ -15,9 +15,8 @@ import numpy as np
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from coterie._arrays import Floats, Index, Labels
-from coterie.assign._core import build_core
-from coterie.assign._hard import HardSolver, turned
-from coterie.assign._pairs import count_rows
+from coterie.assign._core import build_core, count_rows, turned
+from coterie.assign._hard import HardSolver
 from coterie.constraints import Constraints
 from coterie.kmeans._kernel.moves import flip_chains, move_blocks, sweep
 from coterie.kmeans._kernel.similarities import Units, indicator

@@ -17,8 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from coterie._arrays import Floats, Index, Labels
-from coterie.assign._core import build_core, soft_penalty
-from coterie.assign._hard import turned
+from coterie.assign._core import build_core, soft_penalty, turned
 from coterie.assign._pairs import SoftSolver
 from coterie.constraints import Constraints
 from coterie.mixture._pairwise.field import Field, Links, first_split
