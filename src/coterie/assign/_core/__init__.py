@@ -7,6 +7,5 @@ from coterie._lazy import attach
 if TYPE_CHECKING:
     from coterie.assign._core.assignment import own_costs, read_labels, unit_costs
     from coterie.assign._core.core import Core, build_core, soft_penalty
-    from coterie.assign._core.free import nearest
 
 __all__, __getattr__, __dir__ = attach(__name__)
