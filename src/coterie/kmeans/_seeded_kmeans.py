@@ -39,7 +39,9 @@ class _Seeds:
 
     def means(self, starts: Starts) -> Floats:
         """The centre of each class."""
-        found = [starts.centre_of(self.items[self.codes == code]) for code in range(self.n_classes)]
+        found = [
+            starts.distortion.centre_of(self.items[self.codes == code]) for code in range(self.n_classes)
+        ]
         return np.array(found).reshape(len(found), starts.distortion.points.d)
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from coterie._arrays import Floats, Labels
-from coterie.assign._core import build_core, nearest, soft_penalty
+from coterie.assign._core import build_core, soft_penalty
 from coterie.assign._hard import HardSolver
 from coterie.assign._pairs import SoftSolver
 from coterie.assign._sizes import (
@@ -22,7 +22,6 @@ from coterie.assign._sizes import (
 )
 from coterie.base import anything, constrained_fit, instance, one_of, real, whole
 from coterie.constraints import Constraints, EitherOr, Violations
-from coterie.distortion import Manhattan
 from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
 from coterie.kmeans._engine.sized_loop import SizedLoop, SizedOutcome
@@ -334,8 +333,8 @@ class SizeConstrainedKMeans(PrototypeClusterer):
                 **more,
             )
 
-        linear = not isinstance(distortion, Manhattan)
-        if not bounds.bind and spare is None and not either_or and linear and self.assignment == "local":
+        loose = not bounds.bind and spare is None and not either_or
+        if loose and distortion.by_sums and self.assignment == "local":
             return PrototypeLoop(distortion, self._solver(known, distortion, rng), k, share)
         assign: Any
         if not either_or:
@@ -449,7 +448,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     def _plain_loop(self, distortion: Any) -> PrototypeLoop:
         """K-means without bounds."""
         k, share = self.n_clusters, self._share_of(distortion)
-        if not isinstance(distortion, Manhattan):
+        if distortion.by_sums:
             return PrototypeLoop(distortion, None, k, share)
         bounds = read_bounds(None, None, distortion.points.n, k)
         return SizedLoop(distortion, k, share, bounds, SizedSolver(bounds))
@@ -478,7 +477,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         distortion = self._distortion(X)
         centres = self.cluster_centers_.astype(np.float64)
         if size_min is None and size_max is None:
-            labels = nearest(distortion, centres)
+            labels = distortion.nearest(centres)
             if self.outlier_cost_ is not None:
                 labels[distortion.to_own(labels, centres) > self.outlier_cost_] = -1
             return labels

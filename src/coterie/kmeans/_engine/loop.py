@@ -18,10 +18,8 @@ from scipy import sparse
 from coterie._arrays import NOBODY, Floats, Index, Labels
 from coterie._compiled import kernel
 from coterie.assign._core import CoreSolver
-from coterie.distortion import Cosine, Distortion
+from coterie.distortion import LinearDistortion
 
-# Below this share of the spread of the data, too few digits of a distortion that comes from sums are left.
-_FEW_DIGITS = 1e-4
 # Candidates that are looked at to refill an empty cluster.
 _MOST_TRIED = 100
 
@@ -82,7 +80,7 @@ class PrototypeLoop:
     # whether something was learned after the last labels, so that they may not be the best any more
     restless = False
 
-    def __init__(self, distortion: Distortion, solver: CoreSolver | None, k: int, share: float) -> None:
+    def __init__(self, distortion: LinearDistortion, solver: CoreSolver | None, k: int, share: float) -> None:
         """`share` is what the distortion counts in the objective."""
         self.distortion, self.solver, self.k, self.share = distortion, solver, k, share
         self.skip = NOBODY
@@ -92,8 +90,7 @@ class PrototypeLoop:
             self.skip = np.zeros(points.n, dtype=np.uint8)
             self.skip[core.items] = 1
             self.unit_sums = points.add_up(core.items, core.unit, core.n_units, distortion.factor)
-            mass = distortion.mass[core.items] if len(distortion.mass) else np.ones(len(core.items))
-            self.unit_mass = np.bincount(core.unit, mass, core.n_units)
+            self.unit_mass = np.bincount(core.unit, distortion.weights(core.items), core.n_units)
             self.cost = np.empty((core.n_units, k))
 
     def run(self, centres: Floats, *, max_iter: int, tol: float, step: Callable[[float], bool]) -> Outcome:
@@ -214,11 +211,7 @@ class PrototypeLoop:
         return self.share * self._inertia(centres) + self.penalty
 
     def _inertia(self, centres: Floats) -> float:
-        """The distortion: from the sums, or item by item where that would leave too few digits."""
-        value = self.distortion.value(*self.totals[:2], centres)
-        if value < _FEW_DIGITS * self.distortion.spread:
-            value = float(self.distortion.to_own(self.labels, centres).sum())
-        return value
+        return self.distortion.inertia(self.labels, self.totals, centres)
 
     def _update(self, centres: Floats) -> Floats:
         """The best centres; an empty cluster first takes in the unit that gains most by it."""
@@ -232,7 +225,7 @@ class PrototypeLoop:
         more = None if self.solver is None else self.solver.pull(self.unit_labels, centres)
         if more is not None:
             sums, masses = sums + more[0], masses + more[1]
-        return self.distortion.centres(sums, masses, centres)
+        return self.distortion.best_centres(self.labels, (sums, masses), centres)
 
     def _crumbs(self) -> float:
         """Gains below this are rounding."""
@@ -247,8 +240,7 @@ class PrototypeLoop:
         own = self.share * self.distortion.to_own(self.labels, centres)
         crumbs = self._crumbs()
         gain = own.copy()
-        if isinstance(self.distortion, Cosine):
-            gain[self.distortion.scale == 0] = -np.inf  # a row of zeros has no direction to give
+        gain[self.distortion.without_centre()] = -np.inf
         unit_gain: Any = np.empty(0)
         if self.solver is not None:
             gain[self.core.items] = -np.inf
@@ -285,10 +277,11 @@ class PrototypeLoop:
                 break
 
     def _move_row(self, row: int, source: int, h: int) -> None:
-        factor = self.distortion.mass[row] if len(self.distortion.mass) else 1.0
-        moved = factor * self.distortion.rows(np.array([row]))[0]
+        item = np.array([row])
+        mass = self.distortion.weights(item)[0]
+        moved = mass * self.distortion.rows(item)[0]
         self.labels[row] = h
-        for total, amount in zip(self.totals, (moved, factor, 1), strict=True):
+        for total, amount in zip(self.totals, (moved, mass, 1), strict=True):
             total[source] -= amount
             total[h] += amount
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coterie._arrays import Floats, Labels
 from coterie._compiled import one_blas_thread
-from coterie.assign._core import CoreSolver, nearest
+from coterie.assign._core import CoreSolver
 from coterie.base import (
     ConstrainedClusterMixin,
     anything,
@@ -27,7 +27,7 @@ from coterie.base import (
     whole,
 )
 from coterie.constraints import Constraints
-from coterie.distortion import DISTORTIONS, Distortion
+from coterie.distortion import DISTORTIONS, Distortion, distortion_named
 from coterie.distortion._rows import canonical
 from coterie.exceptions import DeadEndError, UndecidedError
 from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
@@ -113,7 +113,7 @@ class PrototypeClusterer(
     @property
     def _distortion(self) -> Any:
         """The class that measures how well a centre stands for an item."""
-        return DISTORTIONS[self.metric]
+        return distortion_named(self.metric)
 
     def _measure(self, X: Any, weight: Floats | None = None) -> Any:
         """How well centres stand for the rows of X."""
@@ -241,8 +241,7 @@ class PrototypeClusterer(
         labels : array of shape (n_samples,)
             The cluster of each.
         """
-        distortion = self._measure(self._checked(X))
-        return nearest(distortion, self.cluster_centers_.astype(np.float64))
+        return self._measure(self._checked(X)).nearest(self.cluster_centers_.astype(np.float64))
 
     def transform(self, X: Any) -> Any:
         """Distance of each row to each centre: Euclidean, one minus the cosine, or (k-medians) absolute.
@@ -281,7 +280,7 @@ class PrototypeClusterer(
         weight = check_sample_weight(sample_weight, X)
         distortion = self._measure(X, weight)
         centres = distortion.as_centres(self.cluster_centers_.astype(np.float64))
-        return -float(distortion.to_own(nearest(distortion, centres), centres).sum())
+        return -float(distortion.to_own(distortion.nearest(centres), centres).sum())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
