@@ -14,17 +14,20 @@ from coterie._arrays import Floats, Index
 from coterie._compiled import one_blas_thread
 from coterie.assign._core import read_labels
 from coterie.base import (
+    AUTO_STARTS,
+    SEARCH_RULES,
     ConstrainedClusterMixin,
     Rule,
+    Step,
+    best_of_starts,
     check_sample_weight,
     constrained_fit,
     one_of,
-    progress,
     real,
+    warn_of_empty_clusters,
     whole,
 )
 from coterie.constraints import Constraints
-from coterie.kmeans._engine.prototype import AUTO_STARTS, SHARED_RULES, clearly_less, warn_of_empty_clusters
 from coterie.kmeans._kernel.kernels import (
     FEATURE_KERNELS,
     GRAPHS,
@@ -155,7 +158,8 @@ class KernelPCKMeans(
     _fixed_price: ClassVar[bool] = False
     _counts_squares: ClassVar[bool] = True
     parameter_rules: ClassVar[Any] = {
-        **{name: rule for name, rule in SHARED_RULES.items() if name not in ("tol", "metric", "warm_start")},
+        **SEARCH_RULES,
+        "n_clusters": whole(1),
         "weight": real(0.0) | one_of("auto"),
         "kernel": one_of(*TABLE_KERNELS, *FEATURE_KERNELS, "precomputed"),
         "gamma": real(0.0, above=True) | one_of("median"),
@@ -288,25 +292,19 @@ class KernelPCKMeans(
         """Run the starts; the one of the least objective."""
         named = isinstance(self.init, str)
         n_starts = (AUTO_STARTS if named else 1) if self.n_init == "auto" else int(self.n_init)
-        best: Found | None = None
-        with progress(self, X, n_starts=n_starts, max_steps=self.max_iter) as each:
-            for number in range(n_starts):
-                with each() as step:
-                    if not named:
-                        begin = starts.given(read_labels(self.init, len(starts.unit), self.n_clusters))
-                    elif self.init == "components" and number:
-                        # the start by components knows little chance, so further ones begin elsewhere
-                        begin = starts.labels("k-means++")
-                    else:
-                        begin = starts.labels(self.init)
-                    run = search.single if self.moves == "single" else search.batch
-                    found = run(begin, self.max_iter, step)
-                if best is None or clearly_less(found.objective, best.objective):
-                    best = found
-                if each.stopped:
-                    break
-        assert best is not None
-        return best
+        go = search.single if self.moves == "single" else search.batch
+
+        def run(number: int, step: Step) -> Found:
+            if not named:
+                begin = starts.given(read_labels(self.init, len(starts.unit), self.n_clusters))
+            elif self.init == "components" and number:
+                # the start by components knows little chance, so further ones begin elsewhere
+                begin = starts.labels("k-means++")
+            else:
+                begin = starts.labels(self.init)
+            return go(begin, self.max_iter, step)
+
+        return best_of_starts(self, X, run, n_starts=n_starts, max_steps=self.max_iter)[0]
 
     def _keep(
         self,

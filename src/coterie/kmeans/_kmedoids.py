@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,9 +13,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from coterie._arrays import Floats, Index, Labels
 from coterie.assign._core import own_costs, unit_costs
 from coterie.base import (
+    AUTO_STARTS,
+    SEARCH_RULES,
     ConstrainedClusterMixin,
     Distances,
     Rule,
+    Step,
+    best_of_starts,
     check_sample_weight,
     compare,
     constrained_fit,
@@ -27,11 +30,12 @@ from coterie.base import (
     middle_item,
     one_medoid,
     one_of,
-    progress,
     real,
+    warn_of_empty_clusters,
+    whole,
 )
 from coterie.constraints import Constraints
-from coterie.kmeans._engine.prototype import AUTO_STARTS, SHARED_RULES, clearly_less, warn_of_empty_clusters
+from coterie.kmeans._engine.loop import Outcome
 from coterie.kmeans._engine.starts import drawn_by_weight
 from coterie.kmeans._pckmeans import SoftCore
 
@@ -111,7 +115,9 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     works_on_pairs = True
     parameter_rules: ClassVar[Any] = {
-        **{name: rule for name, rule in SHARED_RULES.items() if name != "tol"},
+        **SEARCH_RULES,
+        "n_clusters": whole(1),
+        "warm_start": one_of(True, False),
         "metric": one_of("precomputed", *sorted(set(PAIRWISE_DISTANCE_FUNCTIONS) - {"precomputed"}))
         | instance(str, "another metric of sklearn.metrics.pairwise_distances")
         | Rule(callable, "a function of two rows"),
@@ -178,20 +184,15 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         core = SoftCore(priced, self.weight_, self.n_clusters, rng) if priced else None
         chance = isinstance(self.init, str) and self.init != "neighborhoods" and before is None
         n_starts = (AUTO_STARTS if chance else 1) if self.n_init == "auto" else int(self.n_init)
-        best: tuple[Any, ...] | None = None
-        with progress(self, X, n_starts=n_starts, max_steps=self.max_iter) as starts:
-            for number in range(n_starts):
-                with starts() as step:
-                    medoids = self._start(number, distances, known, mass, rng, before)
-                    found = self._alternate(distances, core, mass, medoids, step)
-                if best is None or clearly_less(found[0], best[0]):
-                    best = found
-                if starts.stopped:
-                    break
-        assert best is not None
-        self.objective_, self.inertia_, self.labels_, self.medoid_indices_, history, self.n_iter_ = best[:6]
-        self.converged_ = best[6]
-        self.history_ = np.array(history)
+
+        def run(number: int, step: Step) -> Outcome:
+            medoids = self._start(number, distances, known, mass, rng, before)
+            return self._alternate(distances, core, mass, medoids, step)
+
+        best, _ = best_of_starts(self, X, run, n_starts=n_starts, max_steps=self.max_iter)
+        self.labels_, self.medoid_indices_ = best.labels, best.centres
+        self.objective_, self.inertia_ = best.objective, best.inertia
+        self.history_, self.n_iter_, self.converged_ = np.array(best.history), best.n_iter, best.converged
         self._n_features_out = self.n_clusters
         if given:
             self.__dict__.pop("cluster_centers_", None)
@@ -222,9 +223,9 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         core: SoftCore | None,
         mass: Floats,
         medoids: Index,
-        step: Callable[[float], bool],
-    ) -> tuple[Any, ...]:
-        """Labels for medoids, medoids for labels, until nothing changes."""
+        step: Step,
+    ) -> Outcome:
+        """Labels for medoids, medoids for labels, until nothing changes; its centres are item numbers."""
         units: Labels | None = None
         history: list[float] = []
         labels = np.full(distances.n, -1, dtype=np.int32)
@@ -264,7 +265,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         inertia = own_costs(distances.between(None, medoids) * mass[:, None], labels)
         objective = inertia + (0.0 if core is None else core.final_penalty(labels))
         history[-1] = objective
-        return objective, inertia, labels, medoids, history, n_iter, converged
+        return Outcome(labels, medoids, inertia, objective, history, n_iter, converged)
 
     def _update(
         self,

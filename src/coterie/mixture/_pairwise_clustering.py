@@ -12,23 +12,26 @@ from sklearn.utils import check_random_state
 
 from coterie._compiled import one_blas_thread
 from coterie.base import (
+    AUTO_STARTS,
+    SEARCH_RULES,
     ConstrainedClusterMixin,
     Rule,
+    best_of_starts,
     compare,
     constrained_fit,
     instance,
     metric_words,
     one_of,
-    progress,
     real,
+    warn_of_empty_clusters,
     warn_user,
+    whole,
 )
 from coterie.constraints import Constraints
 from coterie.distortion import SquaredEuclidean
-from coterie.kmeans._engine import AUTO_STARTS, SHARED_RULES, clearly_less, warn_of_empty_clusters
 from coterie.kmeans._kernel import MAX_TABLE, symmetric
 from coterie.mixture._inference.network import naming_group, new_numbers
-from coterie.mixture._pairwise.search import Found, Search
+from coterie.mixture._pairwise.search import Search
 
 
 class PairwiseClustering(ConstrainedClusterMixin, BaseEstimator):
@@ -116,7 +119,8 @@ class PairwiseClustering(ConstrainedClusterMixin, BaseEstimator):
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     works_on_pairs = True
     parameter_rules: ClassVar[Any] = {
-        **{name: rule for name, rule in SHARED_RULES.items() if name not in ("tol", "warm_start")},
+        **SEARCH_RULES,
+        "n_clusters": whole(1),
         "metric": one_of(
             "precomputed", "sqeuclidean", *sorted(set(PAIRWISE_DISTANCE_FUNCTIONS) - {"precomputed"})
         )
@@ -169,20 +173,17 @@ class PairwiseClustering(ConstrainedClusterMixin, BaseEstimator):
         X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **self._checks)
         rng = check_random_state(self.random_state)
         n_starts = AUTO_STARTS if self.n_init == "auto" else int(self.n_init)
-        best: Found | None = None
         with one_blas_thread():
             search = self._prepared(self._dissimilarities(X), known, rng)
             self.temperature_path_ = search.temperatures
             steps = len(search.temperatures) + self.max_iter
-            with progress(self, X, n_starts=n_starts, max_steps=steps) as starts:
-                for _ in range(n_starts):
-                    with starts() as step:
-                        found = search.run(self.max_iter, step)
-                    if best is None or clearly_less(found.objective, best.objective):
-                        best = found
-                    if starts.stopped:
-                        break
-            assert best is not None
+            best, _ = best_of_starts(
+                self,
+                X,
+                lambda number, step: search.run(self.max_iter, step),
+                n_starts=n_starts,
+                max_steps=steps,
+            )
             found_labels = best.labels[search.unit]
             hard = known.only_hard()
             named = naming_group(hard)

@@ -67,7 +67,7 @@ class Outcome:
     """Where a start ended."""
 
     labels: Labels
-    centres: Floats
+    centres: Any
     inertia: float
     objective: float
     history: list[float]
