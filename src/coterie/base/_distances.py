@@ -1,4 +1,4 @@
-"""What k-medoids asks of distances: to some items, sums within a cluster, and groups to start from.
+"""Given distances and similarities, checked; and what k-medoids asks of distances.
 
 Distances are given, or worked out block by block from features; no n x n table is made. The groups are
 must-link components, merged by average linkage where they are too many: the start of the EMC method.
@@ -146,3 +146,52 @@ def merged(distances: Distances, known: Constraints, groups: list[Index], k: int
         apart[:, a] |= apart[:, b]
         gone[b] = True
     return [np.sort(group) for group in members if group is not None]
+
+
+def check_distances(X: Any) -> None:
+    """Raise for given distances that are no square, or negative."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(f"precomputed distances must be square; X has shape {X.shape}.")
+    below = negative_entry(X)
+    if below is not None:
+        raise ValueError(f"distances must not be negative; {below}.")
+
+
+def negative_entry(X: Any) -> str | None:
+    """The first entry below zero of an array or CSR matrix, in words."""
+    if not (X.data if sparse.issparse(X) else X).min(initial=0.0) < 0:
+        return None
+    i, j = (int(at[0]) for at in (X < 0).nonzero())
+    return f"X[{i}, {j}] is {X[i, j]:g}"
+
+
+def symmetric(K: Any, what: str) -> Any:
+    """A square matrix, checked and made symmetric to the last digit; CSR without duplicates."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"{what} must be square, one row and one column an item; X has shape {K.shape}.")
+    close = 1e-5 if K.dtype == np.float32 else 1e-8
+    if sparse.issparse(K):
+        K = sparse.csr_matrix(K, copy=True)
+        K.sum_duplicates()
+        gap = abs(K - K.T).tocoo()
+        worst = int(np.argmax(gap.data)) if gap.nnz else -1
+        if worst >= 0 and gap.data[worst] > close * np.abs(K.data).max():
+            raise _asymmetric(K, int(gap.row[worst]), int(gap.col[worst]), what)
+        return K if worst < 0 or gap.data[worst] == 0 else ((K + K.T) * K.dtype.type(0.5)).tocsr()
+    largest = max(abs(float(K.max())), abs(float(K.min())))
+    exact = True
+    rows = max(1, _BLOCK // K.shape[0])
+    for start in range(0, K.shape[0], rows):
+        gap = np.abs(K[start : start + rows] - K[:, start : start + rows].T)
+        i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
+        if gap[i, j] > close * largest:
+            raise _asymmetric(K, start + int(i), int(j), what)
+        exact = exact and not gap[i, j] > 0
+    return K if exact else (K + K.T) * K.dtype.type(0.5)
+
+
+def _asymmetric(K: Any, i: int, j: int, what: str) -> ValueError:
+    return ValueError(
+        f"{what} must be symmetric; X[{i}, {j}] is {K[i, j]:g}, but X[{j}, {i}] is {K[j, i]:g}. "
+        "(X + X.T) / 2 is symmetric."
+    )

@@ -16,9 +16,12 @@ from coterie._words import count_of
 from coterie.adjacency import read_graph
 from coterie.assign._sizes import SizeBounds, are_shares, read_bounds, shortfalls
 from coterie.base import (
+    CHECKS_OF_DISTANCES,
+    CHECKS_OF_ROWS,
     ConstrainedClusterMixin,
     Rule,
     anything,
+    check_distances,
     constrained_fit,
     instance,
     one_of,
@@ -253,9 +256,7 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
     @property
     def _checks(self) -> dict[str, Any]:
         """How X is checked."""
-        if self._given:
-            return {"dtype": [np.float64, np.float32]}
-        return {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "order": "C"}
+        return CHECKS_OF_DISTANCES if self._given else CHECKS_OF_ROWS
 
     def _check_choice(self) -> None:
         """Refuse parameters that do not go together."""
@@ -418,11 +419,7 @@ def _steps(n_units: int) -> int:
 
 def _checked_distances(X: Any) -> Any:
     """Distances that can be a distance: square, symmetric, not negative, 0 to oneself."""
-    if X.shape[0] != X.shape[1]:
-        raise ValueError(f"precomputed distances must be square; X has shape {X.shape}.")
-    if (X < 0).any():
-        i, j = (int(at[0]) for at in np.nonzero(X < 0))
-        raise ValueError(f"distances must not be negative; X[{i}, {j}] is {X[i, j]:g}.")
+    check_distances(X)
     own = int(np.argmax(np.diag(X)))
     if X[own, own] > 1e-6 * X.max():
         raise ValueError(f"the distance of an item to itself must be 0; X[{own}, {own}] is {X[own, own]:g}.")

@@ -15,6 +15,7 @@ from coterie._compiled import one_blas_thread
 from coterie.assign._core import read_labels
 from coterie.base import (
     AUTO_STARTS,
+    CHECKS_OF_ROWS,
     SEARCH_RULES,
     ConstrainedClusterMixin,
     Rule,
@@ -224,7 +225,7 @@ class KernelPCKMeans(
         -------
         self
         """
-        X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **_CHECKS)
+        X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **CHECKS_OF_ROWS)
         weight = check_sample_weight(sample_weight, X)
         weight = np.ones(X.shape[0]) if weight is None else weight
         rng = check_random_state(self.random_state)
@@ -341,7 +342,7 @@ class KernelPCKMeans(
     def _similarities(self, X: Any) -> tuple[Any, Any, Floats]:
         """Rows checked, rows as the kernel takes them, and their similarities with the means."""
         check_is_fitted(self, "labels_")
-        X = validate_data(self, X, reset=False, **_CHECKS)
+        X = validate_data(self, X, reset=False, **CHECKS_OF_ROWS)
         maker = getattr(self, "_maker", None)
         rows = X if maker is None else maker.prepared(X)
         return X, rows, self._means.similarities(rows, maker, getattr(self, "_rows", None))
@@ -415,5 +416,3 @@ class KernelPCKMeans(
 # scikit-learn wraps these when the class is made, and would lose who has them
 for _name in ("transform", "fit_transform"):
     setattr(KernelPCKMeans, _name, available_if(_has_distances)(getattr(KernelPCKMeans, _name)))
-
-_CHECKS: dict[str, Any] = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "order": "C"}

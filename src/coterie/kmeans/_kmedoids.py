@@ -14,12 +14,15 @@ from coterie._arrays import Floats, Index, Labels
 from coterie.assign._core import own_costs, unit_costs
 from coterie.base import (
     AUTO_STARTS,
+    CHECKS_OF_DISTANCES,
+    CHECKS_OF_ROWS,
     SEARCH_RULES,
     ConstrainedClusterMixin,
     Distances,
     Rule,
     Step,
     best_of_starts,
+    check_distances,
     check_sample_weight,
     compare,
     constrained_fit,
@@ -172,7 +175,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **self._checks)
         given = self.metric == "precomputed"
         if given:
-            self._check_distances(X)
+            check_distances(X)
         weight = check_sample_weight(sample_weight, X)
         self._weighted = weight is not None
         mass = np.ones(X.shape[0]) if weight is None else weight
@@ -204,16 +207,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     @property
     def _checks(self) -> dict[str, Any]:
         """How X is checked."""
-        if self.metric == "precomputed":
-            return {"dtype": [np.float64, np.float32]}
-        return {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "order": "C"}
-
-    def _check_distances(self, X: Any) -> None:
-        if X.shape[0] != X.shape[1]:
-            raise ValueError(f"precomputed distances must be square; X has shape {X.shape}.")
-        if (X < 0).any():
-            i, j = (int(at[0]) for at in np.nonzero(X < 0))
-            raise ValueError(f"distances must not be negative; X[{i}, {j}] is {X[i, j]:g}.")
+        return CHECKS_OF_DISTANCES if self.metric == "precomputed" else CHECKS_OF_ROWS
 
     # ---- the loop -------------------------------------------------------------------------------------
 

@@ -13,6 +13,8 @@ from sklearn.utils import check_random_state
 from coterie._compiled import one_blas_thread
 from coterie.base import (
     AUTO_STARTS,
+    CHECKS_OF_DISTANCES,
+    CHECKS_OF_ROWS,
     SEARCH_RULES,
     ConstrainedClusterMixin,
     Rule,
@@ -21,15 +23,17 @@ from coterie.base import (
     constrained_fit,
     instance,
     metric_words,
+    negative_entry,
     one_of,
     real,
+    symmetric,
     warn_of_empty_clusters,
     warn_user,
     whole,
 )
 from coterie.constraints import Constraints
 from coterie.distortion import SquaredEuclidean
-from coterie.kmeans._kernel import MAX_TABLE, symmetric
+from coterie.kmeans._kernel import MAX_TABLE
 from coterie.mixture._inference.network import naming_group, new_numbers
 from coterie.mixture._pairwise.search import Search
 
@@ -205,8 +209,7 @@ class PairwiseClustering(ConstrainedClusterMixin, BaseEstimator):
     @property
     def _checks(self) -> dict[str, Any]:
         """How X is checked."""
-        sparse_too = {} if self.metric == "precomputed" else {"accept_sparse": "csr"}
-        return {"dtype": [np.float64, np.float32], "order": "C", **sparse_too}
+        return {**CHECKS_OF_DISTANCES, "order": "C"} if self.metric == "precomputed" else CHECKS_OF_ROWS
 
     def _dissimilarities(self, X: Any) -> Any:
         """A symmetric table with 0 on the diagonal."""
@@ -259,10 +262,10 @@ def _check_given(D: Any) -> None:
     i = int(np.argmax(own))
     if own[i] > 1e-6 * float(np.abs(D).max()):
         raise ValueError(f"an item has the dissimilarity 0 with itself; X[{i}, {i}] is {D[i, i]:g}.")
-    if (D < 0).any():
-        i, j = (int(at[0]) for at in np.nonzero(D < 0))
+    below = negative_entry(D)
+    if below is not None:
         warn_user(
-            f"some dissimilarities are negative, such as X[{i}, {j}] = {D[i, j]:g}. That is legal, but if X "
-            "holds similarities, turn their sign.",
+            f"some dissimilarities are negative, such as {below.replace(' is', ' =')}. That is legal, but if "
+            "X holds similarities, turn their sign.",
             UserWarning,
         )

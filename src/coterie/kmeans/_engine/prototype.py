@@ -15,6 +15,7 @@ from coterie._arrays import Floats
 from coterie._compiled import one_blas_thread
 from coterie.base import (
     AUTO_STARTS,
+    CHECKS_OF_ROWS,
     SEARCH_RULES,
     ConstrainedClusterMixin,
     Step,
@@ -122,14 +123,7 @@ class PrototypeClusterer(
         self, X: Any, constraints: Any, sample_weight: Any, make_loop: Callable[..., PrototypeLoop]
     ) -> Any:
         before = getattr(self, "cluster_centers_", None) if self.warm_start else None
-        X, known = self._begin_fit(
-            X,
-            constraints,
-            n_clusters=self.n_clusters,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-        )
+        X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **CHECKS_OF_ROWS)
         weight = check_sample_weight(sample_weight, X)
         self._weighted = weight is not None
         rng = check_random_state(self.random_state)
@@ -193,10 +187,7 @@ class PrototypeClusterer(
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self, "cluster_centers_")
-        X = validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
-        )
-        return canonical(X)
+        return canonical(validate_data(self, X, reset=False, **CHECKS_OF_ROWS))
 
     def predict(self, X: Any) -> Any:
         """Nearest centre of each row; constraints speak of the training items only.
