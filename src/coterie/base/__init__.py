@@ -7,11 +7,13 @@ from coterie._lazy import attach
 if TYPE_CHECKING:
     from coterie.base._distances import (
         Distances,
+        TakesDistances,
         check_distances,
         compare,
         first_of_least,
         joined_groups,
         merged,
+        metric_rule,
         metric_words,
         middle_item,
         negative_entry,
@@ -19,12 +21,7 @@ if TYPE_CHECKING:
         symmetric,
     )
     from coterie.base._eigenvalue import top_eigenvalue
-    from coterie.base._mixin import (
-        CHECKS_OF_DISTANCES,
-        CHECKS_OF_ROWS,
-        ConstrainedClusterMixin,
-        constrained_fit,
-    )
+    from coterie.base._mixin import CHECKS_OF_ROWS, ConstrainedClusterMixin, constrained_fit
     from coterie.base._parameters import (
         SEARCH_RULES,
         Rule,

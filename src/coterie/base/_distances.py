@@ -6,21 +6,53 @@ must-link components, merged by average linkage where they are too many: the sta
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
 
 from coterie._arrays import Floats, Index
+from coterie.base._mixin import CHECKS_OF_DISTANCES, CHECKS_OF_ROWS
+from coterie.base._parameters import Rule, instance, one_of
 from coterie.constraints import Constraints
 
 # Groups that are merged down to n_clusters; of more, the largest are taken.
 _MAX_GROUPS = 300
 # Distances that are held at a time.
 _BLOCK = 1 << 22
+
+
+class TakesDistances:
+    """Mixin of classes that take features, or distances where `metric="precomputed"`; stands leftmost."""
+
+    metric: Any
+
+    @property
+    def _given(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    @property
+    def _checks(self) -> dict[str, Any]:
+        return CHECKS_OF_DISTANCES if self._given else CHECKS_OF_ROWS
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse, tags.input_tags.pairwise = not self._given, self._given
+        return tags
+
+
+def metric_rule(*first: str, without: Collection[str] = ()) -> Rule:
+    """Any metric of scikit-learn, some named first, or a function of two rows."""
+    names = set(PAIRWISE_DISTANCE_FUNCTIONS) - {"precomputed", *without}
+    return (
+        one_of("precomputed", *first, *sorted(names))
+        | instance(str, "another metric of sklearn.metrics.pairwise_distances")
+        | Rule(callable, "a function of two rows")
+    )
 
 
 class Distances:

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -14,13 +13,11 @@ from coterie._arrays import Floats, Index, Labels
 from coterie.assign._core import own_costs, unit_costs
 from coterie.base import (
     AUTO_STARTS,
-    CHECKS_OF_DISTANCES,
-    CHECKS_OF_ROWS,
     SEARCH_RULES,
     ConstrainedClusterMixin,
     Distances,
-    Rule,
     Step,
+    TakesDistances,
     best_of_starts,
     check_distances,
     check_sample_weight,
@@ -30,6 +27,7 @@ from coterie.base import (
     instance,
     joined_groups,
     merged,
+    metric_rule,
     middle_item,
     one_medoid,
     one_of,
@@ -43,7 +41,13 @@ from coterie.kmeans._engine.starts import drawn_by_weight
 from coterie.kmeans._pckmeans import SoftCore
 
 
-class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KMedoids(
+    TakesDistances,
+    ConstrainedClusterMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+):
     """K-medoids on features or on given distances, started by constraints, which then have a price.
 
     Minimises the sum of distances of the items to the medoid of their cluster plus, for every broken
@@ -121,9 +125,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         **SEARCH_RULES,
         "n_clusters": whole(1),
         "warm_start": one_of(True, False),
-        "metric": one_of("precomputed", *sorted(set(PAIRWISE_DISTANCE_FUNCTIONS) - {"precomputed"}))
-        | instance(str, "another metric of sklearn.metrics.pairwise_distances")
-        | Rule(callable, "a function of two rows"),
+        "metric": metric_rule(),
         "weight": real(0.0) | one_of("auto"),
         "init": one_of("neighborhoods", "k-medoids++", "random")
         | instance((np.ndarray, list, tuple), "an array of items"),
@@ -173,8 +175,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         """
         before = getattr(self, "medoid_indices_", None) if self.warm_start else None
         X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **self._checks)
-        given = self.metric == "precomputed"
-        if given:
+        if self._given:
             check_distances(X)
         weight = check_sample_weight(sample_weight, X)
         self._weighted = weight is not None
@@ -197,17 +198,12 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         self.objective_, self.inertia_ = best.objective, best.inertia
         self.history_, self.n_iter_, self.converged_ = np.array(best.history), best.n_iter, best.converged
         self._n_features_out = self.n_clusters
-        if given:
+        if self._given:
             self.__dict__.pop("cluster_centers_", None)
         else:
             self.cluster_centers_ = X[self.medoid_indices_]
         warn_of_empty_clusters(self.labels_, self.n_clusters)
         return self
-
-    @property
-    def _checks(self) -> dict[str, Any]:
-        """How X is checked."""
-        return CHECKS_OF_DISTANCES if self.metric == "precomputed" else CHECKS_OF_ROWS
 
     # ---- the loop -------------------------------------------------------------------------------------
 
@@ -362,7 +358,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         """
         check_is_fitted(self, "medoid_indices_")
         X = validate_data(self, X, reset=False, **self._checks)
-        if self.metric == "precomputed":
+        if self._given:
             return X[:, self.medoid_indices_]
         found = compare(X, self.cluster_centers_, self.metric, self._metric_words)
         return np.asarray(found).astype(X.dtype, copy=False)
@@ -405,8 +401,6 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.metric != "precomputed"
-        tags.input_tags.pairwise = self.metric == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -7,21 +7,20 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS, euclidean_distances
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 
 from coterie._compiled import one_blas_thread
 from coterie.base import (
     AUTO_STARTS,
-    CHECKS_OF_DISTANCES,
-    CHECKS_OF_ROWS,
     SEARCH_RULES,
     ConstrainedClusterMixin,
     Rule,
+    TakesDistances,
     best_of_starts,
     compare,
     constrained_fit,
-    instance,
+    metric_rule,
     metric_words,
     negative_entry,
     one_of,
@@ -38,7 +37,7 @@ from coterie.mixture._inference.network import naming_group, new_numbers
 from coterie.mixture._pairwise.search import Search
 
 
-class PairwiseClustering(ConstrainedClusterMixin, BaseEstimator):
+class PairwiseClustering(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
     """Clusters from the dissimilarities of pairs, by annealed mean field; a broken constraint has a price.
 
     Minimises the sum over clusters of the dissimilarities inside, each pair once, divided by the size of the
@@ -125,11 +124,7 @@ class PairwiseClustering(ConstrainedClusterMixin, BaseEstimator):
     parameter_rules: ClassVar[Any] = {
         **SEARCH_RULES,
         "n_clusters": whole(1),
-        "metric": one_of(
-            "precomputed", "sqeuclidean", *sorted(set(PAIRWISE_DISTANCE_FUNCTIONS) - {"precomputed"})
-        )
-        | instance(str, "another metric of sklearn.metrics.pairwise_distances")
-        | Rule(callable, "a function of two rows"),
+        "metric": metric_rule("sqeuclidean"),
         "weight": real(0.0) | one_of("auto"),
         "cooling": Rule(
             lambda value: real(0.0, 1.0, above=True).holds(value) and value < 1, "a number between 0 and 1"
@@ -174,7 +169,9 @@ class PairwiseClustering(ConstrainedClusterMixin, BaseEstimator):
         -------
         self
         """
-        X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **self._checks)
+        X, known = self._begin_fit(
+            X, constraints, n_clusters=self.n_clusters, **self._checks | {"order": "C"}
+        )
         rng = check_random_state(self.random_state)
         n_starts = AUTO_STARTS if self.n_init == "auto" else int(self.n_init)
         with one_blas_thread():
@@ -206,15 +203,10 @@ class PairwiseClustering(ConstrainedClusterMixin, BaseEstimator):
         warn_of_empty_clusters(self.labels_, self.n_clusters)
         return self
 
-    @property
-    def _checks(self) -> dict[str, Any]:
-        """How X is checked."""
-        return {**CHECKS_OF_DISTANCES, "order": "C"} if self.metric == "precomputed" else CHECKS_OF_ROWS
-
     def _dissimilarities(self, X: Any) -> Any:
         """A symmetric table with 0 on the diagonal."""
         n = X.shape[0]
-        if self.metric == "precomputed":
+        if self._given:
             D = symmetric(X, "dissimilarities")
             _check_given(D)
         else:
@@ -248,12 +240,6 @@ class PairwiseClustering(ConstrainedClusterMixin, BaseEstimator):
         self.weight_ = mean if self.weight == "auto" else float(self.weight)
         priced = known if self.weight_ > 0 else known.only_hard()
         return Search(D, priced, self.weight_, self.n_clusters, mean, self.cooling, rng)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.metric != "precomputed"
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
 
 
 def _check_given(D: Any) -> None:

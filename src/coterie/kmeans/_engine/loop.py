@@ -19,7 +19,7 @@ from scipy import sparse
 from coterie._arrays import NOBODY, Floats, Index, Labels
 from coterie._compiled import kernel
 from coterie.assign._core import Core
-from coterie.distortion import LinearDistortion
+from coterie.distortion import Distortion
 
 # Candidates that are looked at to refill an empty cluster.
 _MOST_TRIED = 100
@@ -118,7 +118,7 @@ class PrototypeLoop:
     # whether something was learned after the last labels, so that they may not be the best any more
     restless = False
 
-    def __init__(self, distortion: LinearDistortion, solver: CoreSolver | None, k: int, share: float) -> None:
+    def __init__(self, distortion: Distortion, solver: CoreSolver | None, k: int, share: float) -> None:
         """`share` is what the distortion counts in the objective."""
         self.distortion, self.solver, self.k, self.share = distortion, solver, k, share
         self.skip = NOBODY
