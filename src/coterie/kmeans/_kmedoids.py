@@ -314,9 +314,9 @@ class KMedoids(
             running = np.cumsum(mass)
             chosen = [int(np.searchsorted(running, rng.uniform() * running[-1], side="right"))]
             return self._fill(distances, mass, chosen, rng)
-        return self._fromjoined_groups(distances, known, mass)
+        return self._from_groups(distances, known, mass)
 
-    def _fromjoined_groups(self, distances: Distances, known: Constraints, mass: Floats) -> Index:
+    def _from_groups(self, distances: Distances, known: Constraints, mass: Floats) -> Index:
         """Medoids of the must-link components, as the class says."""
         groups = joined_groups(known, self.n_clusters)
         if len(groups) > self.n_clusters:
