@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, ClassVar, Literal, TypeVar
 
+import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import validate_data
 
@@ -37,7 +38,11 @@ from coterie.exceptions import (
     ViolatedConstraintsWarning,
 )
 
-__all__ = ["ConstrainedClusterMixin", "constrained_fit"]
+__all__ = ["CHECKS_OF_DISTANCES", "CHECKS_OF_ROWS", "ConstrainedClusterMixin", "constrained_fit"]
+
+# How X is checked, as `validate_data` of scikit-learn takes it: a table of distances, or rows of features.
+CHECKS_OF_DISTANCES: dict[str, Any] = {"dtype": [np.float64, np.float32]}
+CHECKS_OF_ROWS: dict[str, Any] = {**CHECKS_OF_DISTANCES, "accept_sparse": "csr", "order": "C"}
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 

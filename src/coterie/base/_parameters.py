@@ -84,3 +84,12 @@ def check_parameters(estimator: Any) -> None:
         rule = rules.get(name)
         if rule is not None and not rule.holds(value):
             raise ValueError(f"{name} of {type(estimator).__name__} must be {rule.words}; got {value!r}.")
+
+
+# Parameters of every search from several starts.
+SEARCH_RULES = {
+    "n_init": whole(1) | one_of("auto"),
+    "max_iter": whole(1),
+    "verbose": whole(0) | one_of(True, False),
+    "random_state": anything("None, a seed or a RandomState"),
+}

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
 from sklearn.utils import check_random_state
 
 from coterie._words import count_of
@@ -18,9 +17,11 @@ from coterie.assign._sizes import SizeBounds, are_shares, read_bounds, shortfall
 from coterie.base import (
     ConstrainedClusterMixin,
     Rule,
+    TakesDistances,
     anything,
+    check_distances,
     constrained_fit,
-    instance,
+    metric_rule,
     one_of,
     progress,
     real,
@@ -43,7 +44,7 @@ from coterie.hierarchy._linkage.vetoes import Rules, find_rules
 _OTHER_METRICS = {"precomputed", "nan_euclidean"}
 
 
-class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
+class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
     """Agglomerative clustering in which every statement holds, clusters are connected and not too large.
 
     Must-linked items are joined first, at height 0. Then the two nearest clusters merge whose union is legal:
@@ -154,9 +155,7 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
     parameter_rules: ClassVar[Any] = {
         "n_clusters": whole(1) | one_of(None),
         "linkage": one_of(*LINKAGES),
-        "metric": one_of("precomputed", *sorted(set(PAIRWISE_DISTANCE_FUNCTIONS) - _OTHER_METRICS))
-        | instance(str, "another metric of sklearn.metrics.pairwise_distances")
-        | Rule(callable, "a function of two rows"),
+        "metric": metric_rule(without=_OTHER_METRICS),
         "distance_threshold": real(0.0) | one_of(None),
         "connectivity": anything("a graph over the items"),
         "size_max": one_of(None)
@@ -245,17 +244,6 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
         return self
 
     # ---- what was asked for ---------------------------------------------------------------------------
-
-    @property
-    def _given(self) -> bool:
-        return isinstance(self.metric, str) and self.metric == "precomputed"
-
-    @property
-    def _checks(self) -> dict[str, Any]:
-        """How X is checked."""
-        if self._given:
-            return {"dtype": [np.float64, np.float32]}
-        return {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "order": "C"}
 
     def _check_choice(self) -> None:
         """Refuse parameters that do not go together."""
@@ -404,12 +392,6 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
         bounds = replace(self._bounds, low=np.zeros(self.n_clusters_), high=high)
         return replace(known.violations(self.labels_), shortfalls=shortfalls(bounds, self.labels_))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not self._given
-        tags.input_tags.pairwise = self._given
-        return tags
-
 
 def _steps(n_units: int) -> int:
     """About how often the loops come back."""
@@ -418,11 +400,7 @@ def _steps(n_units: int) -> int:
 
 def _checked_distances(X: Any) -> Any:
     """Distances that can be a distance: square, symmetric, not negative, 0 to oneself."""
-    if X.shape[0] != X.shape[1]:
-        raise ValueError(f"precomputed distances must be square; X has shape {X.shape}.")
-    if (X < 0).any():
-        i, j = (int(at[0]) for at in np.nonzero(X < 0))
-        raise ValueError(f"distances must not be negative; X[{i}, {j}] is {X[i, j]:g}.")
+    check_distances(X)
     own = int(np.argmax(np.diag(X)))
     if X[own, own] > 1e-6 * X.max():
         raise ValueError(f"the distance of an item to itself must be 0; X[{own}, {own}] is {X[own, own]:g}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -263,10 +264,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         """
         self._bounds: SizeBounds | None = None
         self._far: float | None = None
-
-        def loop(X: Any, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
-            return self._sized_loop(X, known, distortion, rng, size_weight, groups, either_or)
-
+        loop = partial(self._sized_loop, size_weight=size_weight, groups=groups, either_or=either_or)
         try:
             self._run(X, constraints, sample_weight, loop)
         finally:

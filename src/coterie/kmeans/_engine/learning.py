@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from coterie._arrays import Floats
 from coterie.assign._core import CoreSolver
-from coterie.base import instance, one_of, real
+from coterie.base import Step, instance, one_of, real
 from coterie.constraints import Constraints
 from coterie.constraints._model import StatedPairs, stated_pairs
 from coterie.kmeans._engine.loop import Outcome
@@ -76,19 +76,19 @@ class LearningClusterer(PrototypeClusterer):
         return MetricLoop(distortion, solver, self.n_clusters, learning=self.learn != "none")
 
     def _best_of(
-        self,
-        X: Any,
-        loop: Any,
-        n_starts: int,
-        begin: Iterator[Floats],
-        finish: Callable[[], None] | None = None,
+        self, X: Any, loop: Any, n_starts: int, begin: Iterator[Floats], finish: Any = None
     ) -> Outcome:
         if n_starts == 1 or not loop.learning or loop.distortion.closed:
             return super()._best_of(X, loop, n_starts, begin)
         # Where a metric creeps along a slope, the start that creeps longest has the least objective, not the
         # best clusters: starts compete before anything is learned.
         loop.learning = False
-        return super()._best_of(X, loop, n_starts, begin, lambda: setattr(loop, "learning", True))
+
+        def learn(best: Outcome, step: Step) -> Outcome:
+            loop.learning = True
+            return loop.run(best.centres, max_iter=self.max_iter, tol=self.tol, step=step)
+
+        return super()._best_of(X, loop, n_starts, begin, learn)
 
     def _starts(self, starts: Starts) -> Iterator[Floats]:
         starts.wary = True

@@ -5,6 +5,6 @@ from typing import TYPE_CHECKING
 from coterie._lazy import attach
 
 if TYPE_CHECKING:
-    from coterie.kmeans._kernel.kernels import MAX_TABLE, symmetric
+    from coterie.kmeans._kernel.kernels import MAX_TABLE
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -16,18 +16,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from coterie._arrays import Floats
 from coterie._compiled import one_blas_thread
 from coterie.base import (
+    AUTO_STARTS,
+    SEARCH_RULES,
     ConstrainedClusterMixin,
     Step,
     anything,
+    best_of_starts,
     check_sample_weight,
     one_of,
-    progress,
     real,
     warn_user,
     whole,
 )
 from coterie.constraints import Constraints
-from coterie.kmeans._engine import AUTO_STARTS
 from coterie.mixture._emissions.emission import Emission
 from coterie.mixture._emissions.gaussian import COVARIANCES, Gaussian
 from coterie.mixture._engine.em import Data, Expectation, Model, Outcome, WeightStep, expect, run_em
@@ -52,16 +53,13 @@ def _is_density(model: Any) -> bool:
 
 
 SHARED_RULES = {
+    **SEARCH_RULES,
     "n_components": whole(1),
     "covariance_type": one_of(*COVARIANCES),
     "tol": real(0.0),
     "reg_covar": real(0.0),
     "covariance_prior": real(0.0),
-    "max_iter": whole(1),
-    "n_init": whole(1) | one_of("auto"),
     "warm_start": one_of(True, False),
-    "verbose": whole(0) | one_of(True, False),
-    "random_state": anything("None, a seed or a RandomState"),
 }
 START_RULES = {
     "init_params": one_of(*STARTS),
@@ -196,22 +194,22 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         inference: Inference | None,
         weights: WeightStep,
     ) -> Outcome:
-        best: Outcome | None = None
-        with progress(self, data.X, n_starts=n_starts, max_steps=self._most_steps()) as starts:
-            for number in range(n_starts):
-                if number:
-                    model = begin()
-                model.log_weights = weights.start(model.log_weights)
-                with starts() as step:
-                    found = self._one_start(data, model, inference, weights, step)
-                # of starts that came to the same the first is kept, in any unit of the features
-                least = _SAME * data.n * model.emission.unit()
-                if best is None or found.objective < best.objective - least:
-                    best = found
-                if starts.stopped:
-                    break
-        assert best is not None
-        return best
+        # of starts that came to the same the first is kept, in any unit of the features
+        least = _SAME * data.n * model.emission.unit()
+
+        def run(number: int, step: Step) -> Outcome:
+            here = begin() if number else model
+            here.log_weights = weights.start(here.log_weights)
+            return self._one_start(data, here, inference, weights, step)
+
+        return best_of_starts(
+            self,
+            data.X,
+            run,
+            n_starts=n_starts,
+            max_steps=self._most_steps(),
+            better=lambda new, old: new.objective < old.objective - least,
+        )[0]
 
     def _most_steps(self) -> int:
         """Iterations of one start, at most."""
