@@ -18,13 +18,13 @@ import functools
 import hashlib
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from coterie.exceptions import UncachedKernelWarning
 
-__all__ = ["Kernel", "kernel"]
+__all__ = ["Kernel", "in_slices", "kernel"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,6 +32,8 @@ R = TypeVar("R")
 # Interpreted, a step of our loops costs about a microsecond; importing numba and loading one
 # kernel from its cache costs 0.2 s, compiling it some seconds.
 _INTERPRET_BELOW = 20_000
+# Steps between two returns to Python: well under half a second.
+_SLICE = 20_000_000
 
 _registry: list[Kernel[..., Any]] = []
 _compile_lock = threading.RLock()
@@ -84,6 +86,13 @@ def kernel(*, inline: bool) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
 def kernel(function: Any = None, *, inline: bool = False) -> Any:
     """Compile `function` when it is first called, or write it into its callers; see the first paragraph."""
     return functools.partial(Kernel, inline=inline) if function is None else Kernel(function, inline)
+
+
+def in_slices(n: int, steps: int) -> Iterator[tuple[int, int]]:
+    """From 0 to n in slices, for a kernel that takes so many steps each: Ctrl-C gets through between them."""
+    step = max(1, _SLICE // max(1, steps))
+    for start in range(0, n, step):
+        yield start, min(start + step, n)
 
 
 def all_kernels() -> tuple[Kernel[..., Any], ...]:

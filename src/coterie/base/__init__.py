@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         middle_item,
         one_medoid,
     )
-    from coterie.base._eigenvalue import top_eigenvalue
+    from coterie.base._eigenvalue import least_eigenvalue, top_eigenvalue
     from coterie.base._mixin import ConstrainedClusterMixin, constrained_fit
     from coterie.base._parameters import Rule, anything, check_parameters, instance, one_of, real, whole
     from coterie.base._progress import Starts, Step, progress

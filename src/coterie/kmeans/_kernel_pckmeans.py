@@ -299,7 +299,7 @@ class KernelPCKMeans(
                         begin = starts.labels("k-means++")
                     else:
                         begin = starts.labels(self.init)
-                    run = search.single if self.moves == "single" else search.batch
+                    run = search.descend if self.moves == "single" else search.batch
                     found = run(begin, self.max_iter, step)
                 if best is None or clearly_less(found.objective, best.objective):
                     best = found

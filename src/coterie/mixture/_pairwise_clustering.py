@@ -26,9 +26,9 @@ from coterie.base import (
 from coterie.constraints import Constraints
 from coterie.distortion import SquaredEuclidean
 from coterie.kmeans._engine import AUTO_STARTS, SHARED_RULES, clearly_less, warn_of_empty_clusters
-from coterie.kmeans._kernel import MAX_TABLE, symmetric
+from coterie.kmeans._kernel import MAX_TABLE, Found, symmetric
 from coterie.mixture._inference.network import naming_group, new_numbers
-from coterie.mixture._pairwise.search import Found, Search
+from coterie.mixture._pairwise.search import PairwiseSearch
 
 
 class PairwiseClustering(ConstrainedClusterMixin, BaseEstimator):
@@ -236,14 +236,14 @@ class PairwiseClustering(ConstrainedClusterMixin, BaseEstimator):
             np.fill_diagonal(D, 0.0)
         return D
 
-    def _prepared(self, D: Any, known: Constraints, rng: np.random.RandomState) -> Search:
+    def _prepared(self, D: Any, known: Constraints, rng: np.random.RandomState) -> PairwiseSearch:
         """The search, and the weight it works with."""
         n = len(D)
         mean = 0.5 * float(D.sum(dtype=np.float64)) / n**2
         mean = mean if mean > 0 else float(np.abs(D).max(initial=0.0)) or 1.0
         self.weight_ = mean if self.weight == "auto" else float(self.weight)
         priced = known if self.weight_ > 0 else known.only_hard()
-        return Search(D, priced, self.weight_, self.n_clusters, mean, self.cooling, rng)
+        return PairwiseSearch(D, priced, self.weight_, self.n_clusters, mean, self.cooling, rng)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
