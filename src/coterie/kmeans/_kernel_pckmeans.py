@@ -293,7 +293,7 @@ class KernelPCKMeans(
         """Run the starts; the one of the least objective."""
         named = isinstance(self.init, str)
         n_starts = (AUTO_STARTS if named else 1) if self.n_init == "auto" else int(self.n_init)
-        go = search.single if self.moves == "single" else search.batch
+        go = search.descend if self.moves == "single" else search.batch
 
         def run(number: int, step: Step) -> Found:
             if not named:

@@ -34,7 +34,7 @@ from coterie.constraints import Constraints
 from coterie.distortion import SquaredEuclidean
 from coterie.kmeans._kernel import MAX_TABLE
 from coterie.mixture._inference.network import naming_group, new_numbers
-from coterie.mixture._pairwise.search import Search
+from coterie.mixture._pairwise.search import PairwiseSearch
 
 
 class PairwiseClustering(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
@@ -232,14 +232,14 @@ class PairwiseClustering(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
             np.fill_diagonal(D, 0.0)
         return D
 
-    def _prepared(self, D: Any, known: Constraints, rng: np.random.RandomState) -> Search:
+    def _prepared(self, D: Any, known: Constraints, rng: np.random.RandomState) -> PairwiseSearch:
         """The search, and the weight it works with."""
         n = len(D)
         mean = 0.5 * float(D.sum(dtype=np.float64)) / n**2
         mean = mean if mean > 0 else float(np.abs(D).max(initial=0.0)) or 1.0
         self.weight_ = mean if self.weight == "auto" else float(self.weight)
         priced = known if self.weight_ > 0 else known.only_hard()
-        return Search(D, priced, self.weight_, self.n_clusters, mean, self.cooling, rng)
+        return PairwiseSearch(D, priced, self.weight_, self.n_clusters, mean, self.cooling, rng)
 
 
 def _check_given(D: Any) -> None:
