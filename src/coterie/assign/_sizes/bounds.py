@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie._arrays import NOTHING, Floats
+from coterie._words import format_number as said
 from coterie.assign._sizes.transport import NO_KINDS, Limits, spread_missed
 from coterie.base import warn_user
 from coterie.constraints import Shortfall
-from coterie.constraints._model import said
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError, ViolatedConstraintsWarning
 
 # No maximum, as a multiple of all there is: a cluster that holds everything is not at its maximum.
