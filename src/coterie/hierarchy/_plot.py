@@ -108,12 +108,10 @@ def plot_dendrogram(model: Any, ax: Any = None, *, n_shown: int = 30, labels: An
         "vetoed": f"vetoed: {count_of(len(heights) - len(finite), 'merge')}",
         "must-link": f"must-link: {count_of(n_must, 'merge')}",
     }
-    for kind, drawn_lines in segments.items():
-        if drawn_lines:
+    for kind, lines in segments.items():
+        if lines:
             # the thick lines lie on the axis, half of them below it
-            drawn = LineCollection(
-                drawn_lines, label=told.get(kind), clip_on=kind != "must-link", **_STYLES[kind]
-            )
+            drawn = LineCollection(lines, label=told.get(kind), clip_on=kind != "must-link", **_STYLES[kind])
             ax.add_collection(drawn, autolim=False)
     cut = _cut_height(model, applied, top, never)
     if cut is not None:

@@ -1,4 +1,4 @@
-"""What a map rules out before any merge: must-links that do not hang together, islands without a cluster."""
+"""What a connectivity graph rules out before any merge: torn must-links, islands without a cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expectation and maximisation, for a free mass and a constrained core.
+"""EM (expectation and maximisation) for free items and a constrained core.
 
 Items that no statement names are independent given the model: their shares are found and used up block by
 block, and never stored. The items of the core are gathered into the units of the network, whose labels the

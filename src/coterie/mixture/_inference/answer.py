@@ -1,4 +1,4 @@
-"""What every inference answers: how likely each label of each unit is, and how good the model is.
+"""Posterior marginals and log Z of the labels: what every inference returns.
 
 A part answers for some units of a network, numbered from 0. Its `infer` takes log potentials of shape
 (n, k), prior included and possibly minus infinity, and a factor for the finite couplings.

@@ -1,4 +1,4 @@
-"""Exact inference where the couplings form trees: two passes, in the log domain.
+"""Belief propagation: exact inference where the couplings form trees, by two passes in the log domain.
 
 A message over a coupling needs, for every label, the sum over all other labels: it is built from sums to its
 left and right, never as "all minus own", which would cancel where one label dominates. The way down divides

@@ -1,4 +1,4 @@
-"""Exact inference on narrow graphs with circles: units are summed out one by one (a junction tree).
+"""Junction tree: exact inference on narrow graphs with cycles, by summing out one unit after another.
 
 Summing out unit v leaves a table over its later neighbours. Going back, the probability of v given these
 neighbours, which was kept, times theirs gives v's own: no division, no cancellation. Time and memory are the
