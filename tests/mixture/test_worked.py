@@ -281,7 +281,7 @@ def test_chapter_4_by_enumeration_and_mean_field(name):
     np.testing.assert_allclose(q, rows_of(field), atol=1.5e-6)
     ends = np.array([pair[:2] for pair in known.pairs])
     beta = np.array([pair[2] for pair in known.pairs])
-    part = MeanField(4, 3, ends, beta, start="independent", tol=1e-9, max_sweeps=10_000)
+    part = MeanField(4, 3, ends, beta, start="warm", tol=1e-9, max_sweeps=10_000)
     found = part.infer(potential)
     assert -found.log_z == pytest.approx(energy, abs=1e-6)
     np.testing.assert_allclose(found.marginals, rows_of(field), atol=1.5e-6)

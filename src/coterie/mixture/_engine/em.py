@@ -137,18 +137,8 @@ def expect(
 ) -> Expectation:
     """The E-step; at a temperature, the log-likelihood is minus the free energy.
 
-    Parameters
-    ----------
-    data : Data
-        The rows.
-    model : Model
-        The parameters.
-    inference : Inference or None
-        How labels of the core are found; None where there is no core.
-    eta : float
-        How often the core counts.
-    core_prior : bool
-        Whether the weights of the components count for the core.
+    `inference` is None where there is no core, `eta` how often the core counts, `core_prior` whether the
+    weights of the components count for the core.
     """
     temperature = model.temperature
 

@@ -109,17 +109,7 @@ def _two_passes(
 
 
 class Forest:
-    """Exact inference on a forest.
-
-    Parameters
-    ----------
-    n, k : int
-        Units and labels.
-    ends : array of shape (m, 2)
-        Couplings; they form no circle.
-    beta : array of shape (m,)
-        What it is worth that the ends have the same label; minus infinity forbids it.
-    """
+    """Exact inference on a forest: a `Part` whose couplings form no cycle."""
 
     def __init__(self, n: int, k: int, ends: Index, beta: Floats) -> None:
         self.n, self.k, self.beta = n, k, beta
