@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from coterie._words import count_of
+from coterie._words import count_of, format_number
 from coterie.adjacency import read_graph
 from coterie.assign._sizes import SizeBounds, are_shares, read_bounds, shortfalls
 from coterie.base import (
@@ -29,7 +29,6 @@ from coterie.base import (
     whole,
 )
 from coterie.constraints import Constraints, Violations
-from coterie.constraints._model import said
 from coterie.exceptions import DeadEndError, DeadEndWarning, InfeasibleConstraintsError
 from coterie.hierarchy._linkage.blocked import Blocked
 from coterie.hierarchy._linkage.islands import check_links_on_map, island_sizes, pieces
@@ -306,7 +305,7 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
             what = f"item {item}" if many == 1 else f"item {item} and the {many - 1:,} that it must join"
             count = "count" if many > 1 else "counts"
             raise InfeasibleConstraintsError(
-                f"{what} {count} {said(float(rules.load[u]))}, more than size_max={self.size_max}. "
+                f"{what} {count} {format_number(float(rules.load[u]))}, more than size_max={self.size_max}. "
                 "Raise size_max, or drop must-links."
             )
 

@@ -15,9 +15,9 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from coterie._arrays import NOTHING, Floats, Index, Labels
+from coterie._words import format_number as said
 from coterie.base import warn_user
 from coterie.constraints import Shortfall
-from coterie.constraints._model import said
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError, ViolatedConstraintsWarning
 
 # No maximum, as a multiple of all there is: a cluster that holds everything is not at its maximum.

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie._arrays import NOTHING, Floats
+from coterie._words import format_number as said
 from coterie.assign._sizes.bounds import NO_MAXIMUM, Groups, SizeBounds, check_sums
-from coterie.constraints._model import said
 
 
 def read_bounds(

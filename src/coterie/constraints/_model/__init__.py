@@ -22,6 +22,5 @@ if TYPE_CHECKING:
         find_rows,
         log_odds,
     )
-    from coterie.constraints._model.violations import said
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -1,4 +1,4 @@
-"""What the compiled loop of COPCobweb works on: the tree, the items, and who is apart."""
+"""State of COBWEB for its compiled loop: the tree of concepts, the items, and who is apart."""
 
 from __future__ import annotations
 

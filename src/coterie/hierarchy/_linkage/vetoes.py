@@ -1,6 +1,6 @@
 """Which units may not share a cluster: statements as tags and codes, loads against a cap.
 
-A unit is a must-link component. See `_greedy` for what the compiled loops make of it.
+A unit is a must-link component. See `greedy` for what the compiled loops make of it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the mixtures share: reading the input, the starts, what is kept, and what a fitted model can do."""
+"""Base class of the mixtures: fit by EM from several starts, then predict, score and draw items."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from coterie.base import (
     anything,
     best_of_starts,
     check_sample_weight,
+    constrained_fit,
     one_of,
     real,
     warn_user,
@@ -76,6 +77,9 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
     monotone: ClassVar[bool] = False
 
     n_components: int
+    covariance_type: str
+    reg_covar: float
+    covariance_prior: float
     max_iter: int
     tol: float
     n_init: Any
@@ -88,9 +92,9 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
 
     # ---- what a subclass says -------------------------------------------------------------------------
 
-    @abstractmethod
     def _emission(self) -> Emission:
         """Densities of the components."""
+        return Gaussian(self.covariance_type, self.reg_covar, self.covariance_prior)
 
     @abstractmethod
     def _network(self, known: Constraints) -> Network:
@@ -105,6 +109,25 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         """How mixing weights are updated."""
 
     # ---- fit ------------------------------------------------------------------------------------------
+
+    @constrained_fit
+    def fit(self, X: Any, y: Any = None, *, constraints: Any = None) -> Any:
+        """Fit the mixture, with what is known about the rows.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or a sparse matrix where the components take one
+            The items.
+        y : ignored
+            Present for the API.
+        constraints : Constraints or array of partial labels (-1: unknown), optional
+            What is known.
+
+        Returns
+        -------
+        self
+        """
+        return self._run(X, constraints)
 
     def _read(self, X: Any, constraints: Any) -> tuple[Data, Constraints, Emission]:
         """Check the input; the data in two parts, and the emission that has seen them."""
@@ -275,10 +298,9 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
             self.collapsed_ = np.array(emission.collapsed(), dtype=np.int64)
 
     def _shares(self, data: Data, model: Model, answer: Answer | None) -> Floats:
-        if answer is None:
-            return model.shares(data.X)[0]
         shares = model.shares(data.X)[0]
-        shares[data.network.items] = data.network.spread(answer.marginals)
+        if answer is not None:
+            shares[data.network.items] = data.network.spread(answer.marginals)
         return shares
 
     # ---- after it -------------------------------------------------------------------------------------
@@ -370,35 +392,13 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
 
     @available_if(_is_density)
     def bic(self, X: Any) -> float:
-        """Bayesian information criterion on X; the lower, the better.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            Items.
-
-        Returns
-        -------
-        bic : float
-            As in scikit-learn's `GaussianMixture`: statements are not counted.
-        """
+        """Bayesian information criterion on X, as in scikit-learn; statements are not counted."""
         density = self.score_samples(X)
         return float(-2.0 * density.sum() + self._n_parameters() * np.log(len(density)))
 
     @available_if(_is_density)
     def aic(self, X: Any) -> float:
-        """Akaike information criterion on X; the lower, the better.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            Items.
-
-        Returns
-        -------
-        aic : float
-            As in scikit-learn's `GaussianMixture`: statements are not counted.
-        """
+        """Akaike information criterion on X, as in scikit-learn; statements are not counted."""
         return float(-2.0 * self.score_samples(X).sum() + 2.0 * self._n_parameters())
 
     @available_if(_is_density)

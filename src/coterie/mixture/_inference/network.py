@@ -1,4 +1,4 @@
-"""What is known, as a network: units of items that share a label, and couplings between units.
+"""Constraints as a Markov random field: units of items that share a label, and couplings between them.
 
 Must-links that hold are contracted into units (chunklets). What is left between two units is one number, the
 coupling: what it is worth, in log-odds, that their labels are equal; minus infinity forbids it. Labels clamp
