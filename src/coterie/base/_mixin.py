@@ -27,6 +27,8 @@ from typing import Any, ClassVar, Literal, TypeVar
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import validate_data
 
+from coterie.base._about import About
+from coterie.base._account import Account, read_account
 from coterie.base._parameters import Rule, check_parameters
 from coterie.base._progress import CallbackSupportMixin, with_callbacks
 from coterie.base._warn import warn_user
@@ -72,6 +74,8 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
 
     Attributes
     ----------
+    about : About
+        What the method is for, in words: for the registry, the README and the report.
     parameter_rules : dict
         A rule for each parameter of the constructor.
     constraint_kinds : frozenset of str
@@ -88,6 +92,7 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         Whether the method holds all pairs of items, so that large data are out of its reach.
     """
 
+    about: ClassVar[About | None] = None
     parameter_rules: ClassVar[Mapping[str, Rule]] = {}
     constraint_kinds: ClassVar[frozenset[str]] = ALL_KINDS
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
@@ -144,6 +149,16 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         if answer.certificate is not None:
             told = f"{answer.certificate} {answer.certificate.what_to_drop()}"
             raise InfeasibleConstraintsError(told, answer.certificate)
+
+    def account(self) -> Account:
+        """What the report, the command line and `compare` know of this fit; a family replaces what differs.
+
+        Returns
+        -------
+        Account
+            What was measured and what a broken statement costs, the trace, sections of its own.
+        """
+        return read_account(self)
 
     def report(self, X: Any, path: Any, **words: Any) -> Any:
         """Write what came out as a page (HTML, one file) with pictures beside it.

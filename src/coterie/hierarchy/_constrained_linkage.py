@@ -16,6 +16,9 @@ from coterie._words import count_of
 from coterie.adjacency import read_graph
 from coterie.assign._sizes import SizeBounds, are_shares, read_bounds, shortfalls
 from coterie.base import (
+    About,
+    Account,
+    Bounds,
     ConstrainedClusterMixin,
     Rule,
     anything,
@@ -24,11 +27,13 @@ from coterie.base import (
     one_of,
     progress,
     real,
+    sum_over_clusters,
     warn_user,
     whole,
 )
 from coterie.constraints import Constraints, Violations
 from coterie.constraints._model import said
+from coterie.distortion import SquaredEuclidean
 from coterie.exceptions import DeadEndError, DeadEndWarning, InfeasibleConstraintsError
 from coterie.hierarchy._linkage.blocked import Blocked
 from coterie.hierarchy._linkage.islands import check_links_on_map, island_sizes, pieces
@@ -38,6 +43,7 @@ from coterie.hierarchy._linkage.regions import handed_over
 from coterie.hierarchy._linkage.repair import repaired
 from coterie.hierarchy._linkage.tree import cut, linkage_matrix
 from coterie.hierarchy._linkage.vetoes import Rules, find_rules
+from coterie.hierarchy._linkage_account import account_of_linkage
 
 # "precomputed" is listed first; missing values are refused.
 _OTHER_METRICS = {"precomputed", "nan_euclidean"}
@@ -148,6 +154,14 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
       clusters 0 and 1: cannot-link 0-1
     """
 
+    about = About(
+        what="merges the nearest clusters that no statement, lack of neighbours or largest size keeps apart",
+        when="you want a tree, or clusters connected along neighbours (without these, up to 20,000 items)",
+        source="Klein, Kamvar and Manning 2002; Constrained Clustering, chapters 1, 3 and 8",
+        with_metric={"cosine": {"linkage": "average"}},
+        max_items=20_000,
+        light={"linkage": "single"},
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
     monotone = False
     works_on_pairs = True
@@ -390,6 +404,24 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
         first = next(iter(self.blocked_), None)
         example = "" if first is None else f" For example {first.told}."
         warn_user(f"{told}{why}{example} See blocked_.", DeadEndWarning)
+
+    def account(self) -> Account:
+        """How clusters were merged, and what ended it; see `ConstrainedClusterMixin.account`."""
+        found = account_of_linkage(
+            self,
+            super().account(),
+            None
+            if self.size_max is None
+            else Bounds(size_max=self.size_max, cap=float(self._bounds.high[0])),
+            self._graph,
+        )
+        if self.linkage != "ward" or self.metric != "euclidean":
+            return found
+
+        def cost(X: Any, labels: Any, weight: Any) -> float:
+            return sum_over_clusters(SquaredEuclidean(X, weight).alone, labels)
+
+        return replace(found, measure="squared distance", cost=cost)
 
     def _recount(self, known: Constraints) -> Violations:
         """Count everything again: statements, the cap, and whether every cluster is connected."""

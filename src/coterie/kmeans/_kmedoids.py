@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,6 +15,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from coterie._arrays import Floats, Index, Labels
 from coterie.assign._core import own_costs, unit_costs
 from coterie.base import (
+    About,
+    Account,
     ConstrainedClusterMixin,
     Distances,
     Rule,
@@ -29,11 +32,15 @@ from coterie.base import (
     one_of,
     progress,
     real,
+    sum_over_clusters,
 )
 from coterie.constraints import Constraints
 from coterie.kmeans._engine.prototype import AUTO_STARTS, SHARED_RULES, clearly_less, warn_of_empty_clusters
 from coterie.kmeans._engine.starts import drawn_by_weight
 from coterie.kmeans._pckmeans import SoftCore
+
+# With more items than this the best medoids of given labels take too long.
+_MOST_MEASURED = 5_000
 
 
 class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -108,6 +115,12 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     array([1, 4])
     """
 
+    about = About(
+        what="clusters around items of the data; a broken statement has a price",
+        when="up to 20,000 items, of which one shall stand for each cluster",
+        source="Park and Jun 2009; start as in EMC",
+        max_items=20_000,
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     works_on_pairs = True
     parameter_rules: ClassVar[Any] = {
@@ -407,6 +420,18 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         nearest = np.asarray(self.transform(X), dtype=np.float64).min(axis=1)
         weight = check_sample_weight(sample_weight, X)
         return -float(nearest.sum() if weight is None else weight @ nearest)
+
+    def account(self) -> Account:
+        """As the contract says, with what labels cost where each cluster has its best medoid."""
+
+        def cost(X: Any, labels: Index, weight: Floats | None) -> float | None:
+            if X.shape[0] > _MOST_MEASURED:
+                return None
+            mass = np.ones(X.shape[0]) if weight is None else weight
+            distances = Distances(X, self.metric)
+            return sum_over_clusters(lambda some: float(distances.sums(some, mass).min()), labels)
+
+        return replace(super().account(), cost=cost)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,7 +10,7 @@ import numpy as np
 from coterie._arrays import Floats, Labels
 from coterie.assign._core import build_core, soft_penalty
 from coterie.assign._pairs import SoftSolver, count_rows
-from coterie.base import instance, one_of, real
+from coterie.base import About, instance, one_of, real
 from coterie.constraints import Constraints
 from coterie.distortion import Distortion
 from coterie.kmeans._engine.loop import CoreSolver, Scores
@@ -109,6 +109,11 @@ class PCKMeans(PrototypeClusterer):
     0
     """
 
+    about = About(
+        what="k-means in which a broken statement has a price; those marked hard hold",
+        when="some statements may be wrong, or contradict each other",
+        source="Basu, Banerjee and Mooney 2004; chapter 1",
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     _share = None
     parameter_rules: ClassVar[Any] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from contextlib import suppress
 from typing import Any
 
 from coterie.cli._job.request import Job
@@ -39,7 +40,7 @@ def fit(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str], float]:
     with screen.stage(words) as stage, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", ViolatedConstraintsWarning)  # told at the end, in full
-        if hasattr(model, "set_callbacks"):
+        with suppress(AttributeError):  # scikit-learn before 1.9 has no callbacks
             model.set_callbacks(FitSteps(stage))
         start = time.perf_counter()
         try:
@@ -53,7 +54,7 @@ def fit(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str], float]:
             name, problem = job.choice.method.name, told(error)
             raise Trouble(problem if name in problem else f"{name}: {problem}") from None
         seconds = time.perf_counter() - start
-    if hasattr(model, "set_callbacks"):
+    with suppress(AttributeError):
         model.set_callbacks()
     notes = list(dict.fromkeys(in_options(str(warning.message)) for warning in caught))
     return model, notes, seconds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,17 +13,20 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from coterie._arrays import Floats, Labels
+from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import one_blas_thread
 from coterie.assign._core import nearest
 from coterie.base import (
+    Account,
     ConstrainedClusterMixin,
     anything,
     check_sample_weight,
     constrained_fit,
+    objective_words,
     one_of,
     progress,
     real,
+    sum_over_clusters,
     warn_user,
     whole,
 )
@@ -45,6 +49,8 @@ SHARED_RULES = {
 }
 # Starts of `n_init="auto"` where a start is drawn: constraints guide it, so a few are enough.
 AUTO_STARTS = 4
+# What distortions in which nothing is learned add up.
+_MEASURES = {"sqeuclidean": "squared distance", "cosine": "cosine distance", "l1": "distance"}
 
 
 class PrototypeClusterer(
@@ -54,6 +60,8 @@ class PrototypeClusterer(
 
     # the part of the distortion that the objective counts; None: as the distortion says
     _share: ClassVar[float | None] = 1.0
+    # whether a broken statement of weight 1 costs the same everywhere
+    _fixed_price: ClassVar[bool] = True
 
     n_clusters: int
     init: Any
@@ -282,6 +290,30 @@ class PrototypeClusterer(
         distortion = self._measure(X, weight)
         centres = distortion.as_centres(self.cluster_centers_.astype(np.float64))
         return -float(distortion.to_own(nearest(distortion, centres), centres).sum())
+
+    def account(self) -> Account:
+        """What was measured and what it costs, by the distortion; see `ConstrainedClusterMixin.account`."""
+        found, name = super().account(), self._distortion.name
+        price = replace(
+            found.price,
+            power=2.0 if name in ("sqeuclidean", "mahalanobis") else 1.0,
+            share=self._share_of(self._distortion),
+            statement=found.price.statement if self._fixed_price else None,
+        )
+        learned = " under the metric, less its log-determinant" if name == "mahalanobis" else ""
+        priced = price.statement is not None or not self._fixed_price
+        told = objective_words(self, f"distances to the centres{learned}", priced)
+
+        def cost(X: Any, labels: Index, weight: Floats | None) -> float:
+            return sum_over_clusters(DISTORTIONS.get(name, self._distortion)(X, weight).alone, labels)
+
+        return replace(
+            found,
+            measure=_MEASURES.get(name, found.measure),
+            cost=cost if name in _MEASURES else None,
+            price=price,
+            trace=None if found.trace is None else replace(found.trace, told=told),
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
