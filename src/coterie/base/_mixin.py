@@ -35,6 +35,7 @@ from coterie.base._warn import warn_user
 from coterie.constraints import ALL_KINDS, Constraints, Violations, as_constraints
 from coterie.exceptions import (
     InfeasibleConstraintsError,
+    ParameterError,
     UnsupportedConstraintError,
     ViolatedConstraintsWarning,
 )
@@ -132,7 +133,7 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
             )
         if n_clusters is not None:
             if n_clusters > X.shape[0]:
-                raise ValueError(f"{word}={n_clusters}, but X has n_samples={X.shape[0]} rows.")
+                raise ParameterError(f"{word}={n_clusters}, but X has n_samples={X.shape[0]} rows.", word)
             self._require_feasible(known, n_clusters)
         self._known = known
         return X, known

@@ -28,6 +28,9 @@ def features_of(job: Job, screen: Screen) -> Any:
 
 def fit(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str], float]:
     """The fitted model, what it warned of, and the seconds it took."""
+    from scipy.sparse import issparse
+    from sklearn.utils import get_tags
+
     from coterie.exceptions import (
         DeadEndError,
         InfeasibleConstraintsError,
@@ -36,6 +39,9 @@ def fit(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str], float]:
     )
 
     model = job.estimator()
+    if issparse(X) and not get_tags(model).input_tags.sparse:
+        why = "takes no text, and no matrix in which only some values are stored"
+        raise Trouble(f"{job.choice.method.name} {why}; `coterie methods` lists what each takes")
     words = "clustering (a first run also compiles its loops)"
     with screen.stage(words) as stage, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -33,7 +33,7 @@ from coterie.base import (
 from coterie.constraints import Constraints
 from coterie.distortion import DISTORTIONS, Distortion
 from coterie.distortion._rows import canonical
-from coterie.exceptions import DeadEndError, UndecidedError
+from coterie.exceptions import DeadEndError, ParameterError, UndecidedError
 from coterie.kmeans._engine.loop import CoreSolver, Outcome, PrototypeLoop
 from coterie.kmeans._engine.starts import RandomState, Starts
 
@@ -218,6 +218,8 @@ class PrototypeClusterer(
 
     def _given(self, centres: Any, distortion: Distortion, name: str) -> Floats:
         """Centres that the user gave, checked."""
+        if np.ndim(centres) != 2:
+            raise ParameterError(f"{name} must be a table of numbers, one row for each cluster.", name)
         given = check_array(centres, dtype=np.float64, input_name=name, copy=True)
         wanted = self.n_clusters, distortion.points.d
         if given.shape != wanted:
@@ -328,7 +330,7 @@ def warn_of_empty_clusters(labels: Labels, n_clusters: int) -> None:
     if found < n_clusters:
         warn_user(
             f"Number of distinct clusters ({found}) found smaller than n_clusters ({n_clusters}). Possibly "
-            "due to duplicate points in X, or to constraints that join what would fill them.",
+            "due to rows that are equal, or to constraints that join what would fill them.",
             ConvergenceWarning,
         )
 
