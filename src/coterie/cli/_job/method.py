@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from coterie.cli._speak.trouble import INFEASIBLE, OPTIONS, Trouble, one_line
 
 if TYPE_CHECKING:
-    from coterie.cli._job.request import Request
+    from coterie.cli._options import Request
     from coterie.constraints import Constraints
     from coterie.methods import Choice, Method, Task
 
