@@ -85,7 +85,9 @@ def in_options(text: str, parameters: Collection[str] = ()) -> str:
         word, value = _NAMES.get(name, f"--set {name}"), value or count
         if (name, value) == ("metric", "euclidean"):
             value = "sqeuclidean"
-        return f"{word}{'=' if '--set' in word else ' '}{value}" if value else word
+        if "--set" in word:
+            return f"{word}={value}" if value else f"{word}=..." if mark else word
+        return f"{word} {value}" if value else word
 
     text = _NAME.sub(option, text)
     for name, word in _PLACES.items():

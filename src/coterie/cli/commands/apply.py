@@ -21,6 +21,7 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
     fitted, plan = bundle["model"], bundle["plan"]
     if not hasattr(fitted, "predict"):
         raise Trouble(f"{type(fitted).__name__} cannot label new rows; cluster them together with the old")
+    account = fitted.account()
     try:
         with screen.stage(f"reading {data.name}"):
             table = read_table(data)
@@ -37,10 +38,9 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
         try:
             with screen.stage("finding the nearest clusters"):
                 labels = fitted.predict(X)
-                sure = fitted.predict_proba(X).max(axis=1) if hasattr(fitted, "predict_proba") else None
+                sure = None if account.certainty is None else fitted.predict_proba(X).max(axis=1)
         except (ValueError, TypeError) as error:
             raise Trouble(told(error)) from None
-        account = fitted.account()
         if account.metric == "cosine":
             labels, told_empty = _without_empty_rows(labels, X)
             notes += told_empty

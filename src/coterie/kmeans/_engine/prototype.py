@@ -307,7 +307,7 @@ class PrototypeClusterer(
         told = objective_words(self, f"distances to the centres{learned}", priced)
 
         def cost(X: Any, labels: Index, weight: Floats | None) -> float:
-            return sum_over_clusters(DISTORTIONS.get(name, self._distortion)(X, weight).alone, labels)
+            return sum_over_clusters(self._distortion(X, weight).plain.alone, labels)
 
         return replace(
             found,

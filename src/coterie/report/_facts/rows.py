@@ -55,9 +55,10 @@ class Rows:
         """Some rows, as X itself would be taken: a data frame stays one, so that its names are checked."""
         if self._frame is None:
             return self.values[items]
-        if hasattr(self._frame, "iloc"):
+        try:
             return self._frame.iloc[items]
-        return self._frame[items]
+        except AttributeError:  # of polars
+            return self._frame[items]
 
     def dense(self, items: Any) -> Floats:
         """Some rows as numbers in float64."""

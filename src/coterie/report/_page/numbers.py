@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from inspect import isclass, isroutine
 from typing import Any
 
 from coterie._words import NO_NUMBER as NOTHING
@@ -61,7 +62,7 @@ def value_of(parameter: Any) -> str:
     if isinstance(parameter, float) and math.isinf(parameter):
         return "infinite"
     text = parameter if isinstance(parameter, str) else repr(parameter)
-    if callable(parameter) and hasattr(parameter, "__name__"):
+    if isroutine(parameter) or isclass(parameter):
         text = f"the function {parameter.__name__}"
     if hasattr(parameter, "shape"):
         text = f"array of shape {tuple(parameter.shape)}"
