@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
-__all__ = ["count_of", "format_number", "listed"]
+__all__ = ["NO_NUMBER", "count_of", "format_number", "listed", "short_number"]
+
+# an en dash
+NO_NUMBER = "\u2013"
+_MINUS = str.maketrans("-", "\u2212")
+
+
+def short_number(value: float | None) -> str:
+    """A number to three significant digits, without an exponent where that is readable."""
+    if value is None or not math.isfinite(value):
+        return NO_NUMBER
+    size = abs(value)
+    if size == 0:
+        return "0"
+    if size >= 1e9 or size < 1e-4:
+        text = f"{value:.3g}"
+    elif size >= 1000:
+        text = f"{value:,.0f}"
+    else:
+        text = f"{float(f'{value:.3g}'):g}"
+    return text.translate(_MINUS)
 
 
 def count_of(number: int, noun: str, plural: str | None = None) -> str:

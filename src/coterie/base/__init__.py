@@ -5,6 +5,21 @@ from typing import TYPE_CHECKING
 from coterie._lazy import attach
 
 if TYPE_CHECKING:
+    from coterie.base._about import About
+    from coterie.base._account import (
+        BOUNDS,
+        Account,
+        Bounds,
+        Certainty,
+        Price,
+        Section,
+        Trace,
+        account_of,
+        common_price,
+        ending_words,
+        objective_words,
+        sum_over_clusters,
+    )
     from coterie.base._distances import (
         Distances,
         TakesDistances,

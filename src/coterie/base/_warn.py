@@ -27,11 +27,11 @@ def warn_user(message: str, category: type[Warning]) -> None:
 
 
 def warn_of_empty_clusters(labels: Labels, n_clusters: int) -> None:
-    """Warn, in scikit-learn's words, if some clusters hold nothing; -1 is no cluster."""
+    """Warn if some clusters hold nothing; -1 is no cluster."""
     found = int(np.count_nonzero(np.bincount(labels[labels >= 0], minlength=n_clusters)))
     if found < n_clusters:
         warn_user(
             f"Number of distinct clusters ({found}) found smaller than n_clusters ({n_clusters}). Possibly "
-            "due to duplicate points in X, or to constraints that join what would fill them.",
+            "due to rows that are equal, or to constraints that join what would fill them.",
             ConvergenceWarning,
         )

@@ -15,6 +15,9 @@ from coterie._words import count_of, format_number
 from coterie.adjacency import read_graph
 from coterie.assign._sizes import SizeBounds, are_shares, read_bounds, shortfalls
 from coterie.base import (
+    About,
+    Account,
+    Bounds,
     ConstrainedClusterMixin,
     Rule,
     TakesDistances,
@@ -25,11 +28,13 @@ from coterie.base import (
     one_of,
     progress,
     real,
+    sum_over_clusters,
     warn_user,
     whole,
 )
 from coterie.constraints import Constraints, Violations
-from coterie.exceptions import DeadEndError, DeadEndWarning, InfeasibleConstraintsError
+from coterie.distortion import SquaredEuclidean
+from coterie.exceptions import DeadEndError, DeadEndWarning, InfeasibleConstraintsError, ParameterError
 from coterie.hierarchy._linkage.blocked import Blocked
 from coterie.hierarchy._linkage.islands import check_links_on_map, island_sizes, pieces
 from coterie.hierarchy._linkage.matrix import check_room, make_even
@@ -38,6 +43,7 @@ from coterie.hierarchy._linkage.regions import handed_over
 from coterie.hierarchy._linkage.repair import repaired
 from coterie.hierarchy._linkage.tree import cut, linkage_matrix
 from coterie.hierarchy._linkage.vetoes import Rules, find_rules
+from coterie.hierarchy._linkage_account import account_of_linkage
 
 # "precomputed" is listed first; missing values are refused.
 _OTHER_METRICS = {"precomputed", "nan_euclidean"}
@@ -148,6 +154,14 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
       clusters 0 and 1: cannot-link 0-1
     """
 
+    about = About(
+        what="merges the nearest clusters that no statement, lack of neighbours or largest size keeps apart",
+        when="you want a tree, or clusters connected along neighbours (without these, up to 20,000 items)",
+        source="Klein, Kamvar and Manning 2002; Constrained Clustering, chapters 1, 3 and 8",
+        with_metric={"cosine": {"linkage": "average"}},
+        max_items=20_000,
+        light={"linkage": "single"},
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
     monotone = False
     works_on_pairs = True
@@ -247,29 +261,32 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
     def _check_choice(self) -> None:
         """Refuse parameters that do not go together."""
         if (self.n_clusters is None) == (self.distance_threshold is None):
-            raise ValueError(
+            raise ParameterError(
                 "give either n_clusters or distance_threshold, and None for the other; got n_clusters="
-                f"{self.n_clusters!r} and distance_threshold={self.distance_threshold!r}."
+                f"{self.n_clusters!r} and distance_threshold={self.distance_threshold!r}.",
+                *("n_clusters", "distance_threshold"),
             )
         if self.linkage == "ward" and not (
             isinstance(self.metric, str) and self.metric in ("euclidean", "precomputed")
         ):
-            raise ValueError(
+            raise ParameterError(
                 f"Ward's linkage is made of means and squared Euclidean distances; metric={self.metric!r} "
-                'has none. Take metric="euclidean", or linkage="average".'
+                'has none. Take metric="euclidean", or linkage="average".',
+                "metric",
             )
         if self.propagate and (self.linkage == "ward" or self.connectivity is not None):
             other = 'linkage="ward"' if self.linkage == "ward" else "a connectivity"
-            raise ValueError(
+            raise ParameterError(
                 f"propagate=True bends the distances between all items; {other} does not follow them. Take "
-                "complete, average or single linkage without connectivity."
+                "complete, average or single linkage without a connectivity.",
+                "propagate",
             )
 
     def _check_number(self, known: Constraints, n: int) -> None:
         """What is an error even where more clusters than asked for are none."""
         k = self.n_clusters
         if k is not None and k > n:
-            raise ValueError(f"n_clusters={k}, but X has n_samples={n} rows.")
+            raise ParameterError(f"n_clusters={k}, but X has n_samples={n} rows.", "n_clusters")
         if known:
             self._require_feasible(known, n, nonempty=False)
         joined = int(known.components.max(initial=-1)) + 1
@@ -282,17 +299,19 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
         """The largest load, and the loads; where the number of clusters is open, no sum is too small."""
         k = self.n_clusters
         if self.size_max is not None and k is None and are_shares([self.size_max]):
-            raise ValueError(
+            raise ParameterError(
                 f"size_max={self.size_max!r} is a share of the mean size, which needs n_clusters; with "
-                "distance_threshold give a number of items."
+                "distance_threshold give a number of items.",
+                *("size_max", "n_clusters", "distance_threshold"),
             )
         most = self.size_max
         if most is not None and not most > 0:
-            raise ValueError(f"size_max must be above 0; got {most!r}.")
+            raise ParameterError(f"size_max must be above 0; got {most!r}.", "size_max")
         if most is not None and size_weight is None and 1 < most < np.inf and most != int(most):
-            raise ValueError(
+            raise ParameterError(
                 f"size_max={most!r}, but items are counted whole. Give a whole number, or a share of the "
-                "mean size between 0 and 1."
+                "mean size between 0 and 1.",
+                "size_max",
             )
         return read_bounds(None, self.size_max, n, k or 1, size_weight=size_weight, check=strict)
 
@@ -313,8 +332,8 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
         """X as the loops take it."""
         if self.linkage == "ward" and self._graph is not None and sparse.issparse(X):
             raise ValueError(
-                "Ward with a connectivity keeps the mean of every cluster, which is dense: pass X.toarray(), "
-                "or fewer features, for example by TruncatedSVD."
+                "Ward with a connectivity keeps the mean of every cluster, which is dense: "
+                'take linkage="single", a dense X, or fewer features.'
             )
         if not self._given:
             return X
@@ -377,6 +396,24 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
         first = next(iter(self.blocked_), None)
         example = "" if first is None else f" For example {first.told}."
         warn_user(f"{told}{why}{example} See blocked_.", DeadEndWarning)
+
+    def account(self) -> Account:
+        """How clusters were merged, and what ended it; see `ConstrainedClusterMixin.account`."""
+        found = account_of_linkage(
+            self,
+            super().account(),
+            None
+            if self.size_max is None
+            else Bounds(size_max=self.size_max, cap=float(self._bounds.high[0])),
+            self._graph,
+        )
+        if self.linkage != "ward" or self.metric != "euclidean":
+            return found
+
+        def cost(X: Any, labels: Any, weight: Any) -> float:
+            return sum_over_clusters(SquaredEuclidean(X, weight).alone, labels)
+
+        return replace(found, measure="squared distance", cost=cost)
 
     def _recount(self, known: Constraints) -> Violations:
         """Count everything again: statements, the cap, and whether every cluster is connected."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -17,12 +18,16 @@ from coterie.base import (
     AUTO_STARTS,
     CHECKS_OF_ROWS,
     SEARCH_RULES,
+    About,
+    Account,
     ConstrainedClusterMixin,
+    Price,
     Rule,
     Step,
     best_of_starts,
     check_sample_weight,
     constrained_fit,
+    objective_words,
     one_of,
     real,
     warn_of_empty_clusters,
@@ -154,10 +159,15 @@ class KernelPCKMeans(
     np.True_
     """
 
+    about = About(
+        what="kernel k-means in which a broken statement has a price",
+        when="clusters that are not round, up to 20,000 items; similarities and graphs, from Python",
+        source="Kulis, Basu, Dhillon and Mooney 2005",
+        measure="kernel",
+        max_items=20_000,
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     works_on_pairs = True
-    _fixed_price: ClassVar[bool] = False
-    _counts_squares: ClassVar[bool] = True
     parameter_rules: ClassVar[Any] = {
         **SEARCH_RULES,
         "n_clusters": whole(1),
@@ -404,6 +414,12 @@ class KernelPCKMeans(
         nearest = np.maximum(gaps, 0.0)
         weight = check_sample_weight(sample_weight, X)
         return -float(nearest.sum() if weight is None else weight @ nearest)
+
+    def account(self) -> Account:
+        """As the contract says, but squares count, and each pair has a price of its own."""
+        found = super().account()
+        trace = None if found.trace is None else replace(found.trace, told=objective_words(self, prices=True))
+        return replace(found, price=Price(power=2.0), trace=trace)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

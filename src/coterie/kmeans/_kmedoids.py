@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,6 +16,8 @@ from coterie.assign._pairs import SoftSolver
 from coterie.base import (
     AUTO_STARTS,
     SEARCH_RULES,
+    About,
+    Account,
     ConstrainedClusterMixin,
     Distances,
     Step,
@@ -33,12 +36,16 @@ from coterie.base import (
     one_medoid,
     one_of,
     real,
+    sum_over_clusters,
     warn_of_empty_clusters,
     whole,
 )
 from coterie.constraints import Constraints
 from coterie.kmeans._engine.loop import Outcome
 from coterie.kmeans._engine.starts import drawn_by_weight
+
+# With more items than this the best medoids of given labels take too long.
+_MOST_MEASURED = 5_000
 
 
 class KMedoids(
@@ -119,6 +126,12 @@ class KMedoids(
     array([1, 4])
     """
 
+    about = About(
+        what="clusters around items of the data; a broken statement has a price",
+        when="up to 20,000 items, of which one shall stand for each cluster",
+        source="Park and Jun 2009; start as in EMC",
+        max_items=20_000,
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     works_on_pairs = True
     parameter_rules: ClassVar[Any] = {
@@ -398,6 +411,18 @@ class KMedoids(
         nearest = np.asarray(self.transform(X), dtype=np.float64).min(axis=1)
         weight = check_sample_weight(sample_weight, X)
         return -float(nearest.sum() if weight is None else weight @ nearest)
+
+    def account(self) -> Account:
+        """As the contract says, with what labels cost where each cluster has its best medoid."""
+
+        def cost(X: Any, labels: Index, weight: Floats | None) -> float | None:
+            if X.shape[0] > _MOST_MEASURED:
+                return None
+            mass = np.ones(X.shape[0]) if weight is None else weight
+            distances = Distances(X, self.metric)
+            return sum_over_clusters(lambda some: float(distances.sums(some, mass).min()), labels)
+
+        return replace(super().account(), cost=cost)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from coterie.base import Rule, one_of, whole
+from coterie.base import About, Rule, one_of, whole
 from coterie.constraints import Constraints
 from coterie.mixture._engine.em import Data, Model, WeightStep
 from coterie.mixture._engine.mixture import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
@@ -118,6 +118,15 @@ class ConstrainedGaussianMixture(MixtureClusterer):
     exact: statements leave no couplings between units (cannot-links between two components are opposites).
     """
 
+    about = About(
+        what="a Gaussian mixture in which every statement holds; it says how probable each cluster is",
+        when="you trust what you state, clusters are long or of unequal size, and doubt should be told",
+        source="Shental, Bar-Hillel, Hertz and Weinshall 2004; chapter 3",
+        measure="log-likelihood",
+        max_features=100,
+        light={"covariance_type": "diag"},
+        slow=True,
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
     parameter_rules: ClassVar[dict[str, Rule]] = {
         **SHARED_RULES,

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie._arrays import Floats, Index
-from coterie.base import Rule, Step, instance, one_of, real
+from coterie.base import About, Rule, Step, instance, one_of, real
 from coterie.constraints import Constraints, Pairs
 from coterie.constraints._model import log_odds
 from coterie.exceptions import ViolatedConstraintsWarning
@@ -123,10 +123,18 @@ class MeanFieldMixture(MixtureClusterer):
     True
     """
 
+    about = About(
+        what="a mixture found by annealing, in which strong statements steer the clusters; hard ones hold",
+        when="many statements that hang together, or few that shall count (eta); counts, from Python",
+        source="Lange, Law, Jain and Buhmann 2005; chapter 5",
+        measure="log-likelihood",
+        max_features=100,
+        light={"covariance_type": "diag"},
+        slow=True,
+    )
     # Where mean field begins in every iteration (the chapter leaves it open): at the last probabilities, and
     # now and then at weak couplings that grow; the better is kept, so that the free energy never rises.
     _e_start: ClassVar[Start] = "best"
-
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     parameter_rules: ClassVar[dict[str, Rule]] = {
         **SHARED_RULES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,9 +15,13 @@ from coterie._compiled import one_blas_thread
 from coterie.base import (
     AUTO_STARTS,
     SEARCH_RULES,
+    About,
+    Account,
+    Certainty,
     ConstrainedClusterMixin,
     Rule,
     TakesDistances,
+    Trace,
     best_of_starts,
     compare,
     constrained_fit,
@@ -119,6 +124,13 @@ class PairwiseClustering(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
     True
     """
 
+    about = About(
+        what="small distances inside clusters, found by annealing; a broken statement has a price",
+        when="up to 10,000 items that are known by their distances; given distances, from Python",
+        source="Lange, Law, Jain and Buhmann 2005; chapter 5",
+        max_items=10_000,
+        slow=True,
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     works_on_pairs = True
     parameter_rules: ClassVar[Any] = {
@@ -240,6 +252,20 @@ class PairwiseClustering(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
         self.weight_ = mean if self.weight == "auto" else float(self.weight)
         priced = known if self.weight_ > 0 else known.only_hard()
         return PairwiseSearch(D, priced, self.weight_, self.n_clusters, mean, self.cooling, rng)
+
+    def account(self) -> Account:
+        """As the contract says, with probabilities; what is followed are the sweeps at temperature 0."""
+        told = (
+            "What the method makes small, when it reached temperature 0 and after each sweep from there: the "
+            "dissimilarities inside the clusters, divided by their sizes, and what broken statements cost."
+        )
+        title = "The objective after each sweep at temperature 0"
+        remark = "They depend on the last temperature of the search: read them as an order, not as chances."
+        return replace(
+            super().account(),
+            trace=Trace(self.history_, title, told, step="sweep", stride=1.0),
+            certainty=Certainty(self.responsibilities_, remark=remark),
+        )
 
 
 def _check_given(D: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from coterie._arrays import Floats, Index
-from coterie.base import Rule, Step, one_of, real, whole
+from coterie.base import About, Rule, Step, one_of, real, whole
 from coterie.constraints import Constraints, Pairs
 from coterie.constraints._model import log_odds
 from coterie.mixture._engine.em import LAST, Data, Expectation, Model, Outcome, WeightStep, expect
@@ -117,6 +117,15 @@ class PenalizedGaussianMixture(MixtureClusterer):
     exact: all pieces of the constraint graph are trees or narrow.
     """
 
+    about = About(
+        what="a Gaussian mixture that weighs each statement by how sure it is; those marked hard hold",
+        when="statements may be wrong, and you can say how sure you are (confidence); doubt should be told",
+        source="Lu and Leen 2005; chapter 4",
+        measure="log-likelihood",
+        max_features=100,
+        light={"covariance_type": "diag"},
+        slow=True,
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     parameter_rules: ClassVar[dict[str, Rule]] = {
         **SHARED_RULES,

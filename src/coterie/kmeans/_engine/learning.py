@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from coterie._arrays import Floats
 from coterie.assign._core import CoreSolver
-from coterie.base import Step, instance, one_of, real
+from coterie.base import Account, Step, instance, one_of, real
 from coterie.constraints import Constraints
 from coterie.constraints._model import StatedPairs, stated_pairs
 from coterie.kmeans._engine.loop import Outcome
@@ -102,6 +103,11 @@ class LearningClusterer(PrototypeClusterer):
         self.regularized_ = best.regularized
 
     # ---- after it -------------------------------------------------------------------------------------
+
+    def account(self) -> Account:
+        """As for every prototype, with what each feature counts; see `ConstrainedClusterMixin.account`."""
+        by_feature = self.learn != "none" and np.shape(self.metric_) == (self.n_features_in_,)
+        return replace(super().account(), feature_weights=self.metric_ if by_feature else None)
 
     def transform(self, X: Any) -> Any:
         """Distance of each row to each centre, under the learned metric; the least is that of `predict`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,27 +12,31 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from coterie._arrays import Floats
+from coterie._arrays import Floats, Index
 from coterie._compiled import one_blas_thread
 from coterie.assign._core import CoreSolver
 from coterie.base import (
     AUTO_STARTS,
     CHECKS_OF_ROWS,
     SEARCH_RULES,
+    Account,
     ConstrainedClusterMixin,
     Step,
     best_of_starts,
     check_sample_weight,
     clearly_less,
     constrained_fit,
+    objective_words,
     one_of,
     real,
+    sum_over_clusters,
     warn_of_empty_clusters,
     whole,
 )
 from coterie.constraints import Constraints
 from coterie.distortion import DISTORTIONS, Distortion, distortion_named
 from coterie.distortion._rows import canonical
+from coterie.exceptions import ParameterError
 from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
 from coterie.kmeans._engine.starts import RandomState, Starts
 
@@ -42,6 +47,8 @@ SHARED_RULES = {
     "metric": one_of(*DISTORTIONS),
     "warm_start": one_of(True, False),
 }
+# What distortions in which nothing is learned add up.
+_MEASURES = {"sqeuclidean": "squared distance", "cosine": "cosine distance", "l1": "distance"}
 
 
 class PrototypeClusterer(
@@ -51,6 +58,8 @@ class PrototypeClusterer(
 
     # the part of the distortion that the objective counts; None: as the distortion says
     _share: ClassVar[float | None] = 1.0
+    # whether a broken statement of weight 1 costs the same everywhere
+    _fixed_price: ClassVar[bool] = True
 
     n_clusters: int
     init: Any
@@ -175,6 +184,8 @@ class PrototypeClusterer(
 
     def _given(self, centres: Any, distortion: Distortion, name: str) -> Floats:
         """Centres that the user gave, checked."""
+        if np.ndim(centres) != 2:
+            raise ParameterError(f"{name} must be a table of numbers, one row for each cluster.", name)
         given = check_array(centres, dtype=np.float64, input_name=name, copy=True)
         wanted = self.n_clusters, distortion.points.d
         if given.shape != wanted:
@@ -243,6 +254,30 @@ class PrototypeClusterer(
         distortion = self._measure(X, weight)
         centres = distortion.as_centres(self.cluster_centers_.astype(np.float64))
         return -float(distortion.to_own(distortion.nearest(centres), centres).sum())
+
+    def account(self) -> Account:
+        """What was measured and what it costs, by the distortion; see `ConstrainedClusterMixin.account`."""
+        found, name = super().account(), self._distortion.name
+        price = replace(
+            found.price,
+            power=2.0 if name in ("sqeuclidean", "mahalanobis") else 1.0,
+            share=self._share_of(self._distortion),
+            statement=found.price.statement if self._fixed_price else None,
+        )
+        learned = " under the metric, less its log-determinant" if name == "mahalanobis" else ""
+        priced = price.statement is not None or not self._fixed_price
+        told = objective_words(self, f"distances to the centres{learned}", priced)
+
+        def cost(X: Any, labels: Index, weight: Floats | None) -> float:
+            return sum_over_clusters(self._distortion(X, weight).plain.alone, labels)
+
+        return replace(
+            found,
+            measure=_MEASURES.get(name, found.measure),
+            cost=cost if name in _MEASURES else None,
+            price=price,
+            trace=None if found.trace is None else replace(found.trace, told=told),
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

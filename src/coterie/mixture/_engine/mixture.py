@@ -18,6 +18,7 @@ from coterie._compiled import one_blas_thread
 from coterie.base import (
     AUTO_STARTS,
     SEARCH_RULES,
+    Account,
     ConstrainedClusterMixin,
     Step,
     anything,
@@ -32,6 +33,7 @@ from coterie.base import (
 from coterie.constraints import Constraints
 from coterie.mixture._emissions.emission import Emission
 from coterie.mixture._emissions.gaussian import COVARIANCES, Gaussian
+from coterie.mixture._engine.account import account_of_mixture
 from coterie.mixture._engine.em import Data, Expectation, Model, Outcome, WeightStep, expect, run_em
 from coterie.mixture._engine.outcome import agreements, left_out, legal_labels
 from coterie.mixture._engine.starts import STARTS, given_means, given_precisions, given_weights, start_model
@@ -302,6 +304,10 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         if answer is not None:
             shares[data.network.items] = data.network.spread(answer.marginals)
         return shares
+
+    def account(self) -> Account:
+        """What the density says of items, and how sure it is; see `ConstrainedClusterMixin.account`."""
+        return account_of_mixture(self, super().account())
 
     # ---- after it -------------------------------------------------------------------------------------
 
