@@ -513,66 +513,6 @@ def test_the_unit_and_the_origin_do_not_matter(name, factor, seed):
     assert a.regularized_ == b.regularized_
 
 
-@pytest.mark.parametrize("name", VARIANTS)
-def test_the_order_of_items_and_clusters_does_not_matter(name, seed):
-    X, y, c, rng = far_blobs(seed)
-    start = plain.means(X, y, 3) + rng.normal(size=(3, 2))
-    kind = {"init": start, "random_state": 0, **VARIANTS[name]}
-    model = MPCKMeans(3, **kind).fit(X, constraints=c)
-    items, clusters = rng.permutation(len(X)), rng.permutation(3)
-    shuffled = MPCKMeans(3, **kind).fit(X[items], constraints=c[items])
-    assert shuffled.labels_.tolist() == model.labels_[items].tolist()
-    assert shuffled.objective_ == pytest.approx(model.objective_)
-    renamed = MPCKMeans(3, **{**kind, "init": start[clusters]}).fit(X, constraints=c)
-    assert clusters[renamed.labels_].tolist() == model.labels_.tolist()
-    np.testing.assert_allclose(renamed.cluster_centers_, model.cluster_centers_[clusters])
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_weighted_equals_repeated(name, seed):
-    """Copies are tied by hard must-links, and constraints name the first copy."""
-    for number in range(2):
-        X, _, c, rng = blobs((seed, number), n=40, n_pairs=15)
-        w = np.ones(40, dtype=int)
-        w[c.constrained_items] = rng.integers(1, 4, len(c.constrained_items))
-        first = np.cumsum(w) - w
-        ties = [(int(f), int(f + t)) for f, m in zip(first, w, strict=True) for t in range(1, m)]
-        twice = Constraints(first[c.must_link], first[c.cannot_link], n_items=int(w.sum()))
-        twice = twice | Constraints(ties, n_items=int(w.sum()), hard=True)
-        kind = {"init": X[rng.choice(40, 3, replace=False)], "tol": 0, "random_state": 0, **VARIANTS[name]}
-        a = MPCKMeans(3, **kind).fit(X, constraints=c, sample_weight=w.astype(float))
-        b = MPCKMeans(3, **kind).fit(np.repeat(X, w, axis=0), constraints=twice)
-        assert a.labels_.tolist() == b.labels_[first].tolist()
-        np.testing.assert_allclose(a.metric_, b.metric_, rtol=1e-6, atol=1e-6 * np.abs(a.metric_).max())
-        assert a.objective_ == pytest.approx(b.objective_)
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_float32(name, seed):
-    X, y, c, _ = far_blobs(seed)
-    model = MPCKMeans(3, random_state=0, **VARIANTS[name]).fit(X.astype(np.float32), constraints=c)
-    wide = MPCKMeans(3, random_state=0, **VARIANTS[name]).fit(X, constraints=c)
-    assert adjusted_rand_score(y, model.labels_) == adjusted_rand_score(y, wide.labels_) == 1
-    assert model.objective_ == pytest.approx(wide.objective_, rel=1e-3)
-    assert model.cluster_centers_.dtype == np.float32
-    assert np.asarray(model.history_).dtype == np.float64
-
-
-@pytest.mark.parametrize("per_cluster", [False, True])
-@pytest.mark.parametrize("learn", ["diagonal", "none"])
-def test_sparse_equals_dense(learn, per_cluster, seed):
-    X, _, c, rng = blobs(seed)
-    X[rng.random(X.shape) < 0.3] = 0.0
-    kind = {"learn": learn, "per_cluster": per_cluster, "random_state": 0}
-    a = MPCKMeans(3, **kind).fit(X, constraints=c)
-    for wrap in (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix):
-        b = MPCKMeans(3, **kind).fit(wrap(X), constraints=c)
-        assert a.labels_.tolist() == b.labels_.tolist()
-        np.testing.assert_allclose(a.metric_, b.metric_, rtol=1e-7)
-        assert a.objective_ == pytest.approx(b.objective_, rel=1e-9)
-        assert a.predict(X).tolist() == b.predict(wrap(X)).tolist()
-
-
 def test_sparse_stays_sparse(seed):
     """As a dense array these rows would take 1.6 GB."""
     rng = np.random.default_rng(seed)

@@ -152,6 +152,14 @@ class KernelPCKMeans(
 
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     works_on_pairs = True
+    exempt: ClassVar[Any] = dict.fromkeys(
+        [
+            "check_permuted_items_from_one_start",
+            "check_weighted_is_repeated",
+            "check_weighted_is_repeated_under_constraints",
+        ],
+        "items move one by one, in the order that they have",
+    )
     _fixed_price: ClassVar[bool] = False
     _counts_squares: ClassVar[bool] = True
     parameter_rules: ClassVar[Any] = {
