@@ -56,6 +56,12 @@ OTHERWISE = {
     "PenalizedGaussianMixture-gibbs": PenalizedGaussianMixture(inference="gibbs"),
     "MeanFieldMixture-squared-error": MeanFieldMixture(emission="squared-error", annealing=False),
 }
+BUT = {
+    "PenalizedGaussianMixture-gibbs": {"check_renumbered_start": "draws go by the numbers of the clusters"},
+    "MeanFieldMixture-squared-error": dict.fromkeys(
+        ["check_scaled_features", "check_shifted_features"], "squared errors have a unit of their own"
+    ),
+}
 DIRECTIONS = {"check_shifted_features": "directions have an origin"}
 SHARES = dict.fromkeys(
     ["check_scaled_features", "check_shifted_features"], "counts have a unit and an origin"
@@ -67,7 +73,13 @@ SIZES = {
 }
 # settings under which the invariants hold, but for those named
 INVARIANT = {
-    "COPKMeans-greedy": (COPKMeans(assignment="greedy"), {"check_history": "a greedy pass may be worse"}),
+    "COPKMeans-greedy": (
+        COPKMeans(assignment="greedy"),
+        {
+            "check_history": "a greedy pass may be worse than the one before",
+            "check_permuted_items_from_one_start": "who comes first chooses first",
+        },
+    ),
     "COPKMeans-exact": (COPKMeans(assignment="exact", n_init=1), {}),
     "COPKMeans-cosine": (COPKMeans(metric="cosine"), DIRECTIONS),
     "PCKMeans-cosine": (PCKMeans(metric="cosine"), DIRECTIONS),
@@ -93,7 +105,11 @@ INVARIANT = {
         SHARES,
     ),
     "HMRFKMeans-descent": (HMRFKMeans(closure=False, metric="idivergence", rule="descent"), SHARES | RISES),
-    "HMRFKMeans-gamma": (HMRFKMeans(closure=False, metric="idivergence", rule="gamma"), SHARES),
+    "HMRFKMeans-gamma": (
+        HMRFKMeans(closure=False, metric="idivergence", rule="gamma"),
+        SHARES
+        | {"check_scaled_sample_weight": "the prior of the features' weights counts against the items"},
+    ),
     "KernelPCKMeans-cosine": (KernelPCKMeans(kernel="cosine"), DIRECTIONS),
     "KMedoids-manhattan": (KMedoids(metric="manhattan"), {}),
     "PairwiseClustering-manhattan": (PairwiseClustering(metric="manhattan"), {}),
@@ -135,7 +151,10 @@ def named(check):
 @pytest.mark.parametrize("check", constrained_checks(), ids=named)
 @pytest.mark.parametrize("estimator", list(variants()))
 @pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
-def test_constrained_checks(estimator, check):
+def test_constrained_checks(estimator, check, request):
+    but = next((BUT[name] for name in BUT if f"[{name}-check" in request.node.name), {})
+    if check.__name__ in but:
+        pytest.skip(but[check.__name__])
     try:
         run_check(check, estimator)
     except SkipTest as reason:
@@ -155,7 +174,8 @@ def test_invariants_under_other_settings(name, check):
 
 def test_exemptions_speak_of_checks_that_exist():
     names = {check.__name__ for check in constrained_checks()}
-    for exempt in [kind.exempt for kind in PUBLIC] + [exempt for _, exempt in INVARIANT.values()]:
+    of_classes = [kind.exempt for kind in PUBLIC]
+    for exempt in [*of_classes, *BUT.values(), *(exempt for _, exempt in INVARIANT.values())]:
         assert set(exempt) <= names
         assert all(exempt.values())
 
