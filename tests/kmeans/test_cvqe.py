@@ -341,13 +341,6 @@ def test_a_soft_cannot_link_inside_a_hard_must_link(form):
     assert_model_is_right(model, X, c, form)
 
 
-def test_hard_contradictions_name_the_items():
-    ids = ["ann", "bob", "cy", "dee"]
-    c = Constraints([("ann", "bob"), ("bob", "cy")], [("ann", "cy")], ids=ids, hard=True)
-    with pytest.raises(InfeasibleConstraintsError, match=r"(?s)ann.*bob.*cy"):
-        CVQEKMeans(2).fit(np.arange(4.0)[:, None], constraints=c)
-
-
 def test_strength_multiplies_price_and_pull(seed):
     """A pair of weight 2 counts as the same pair stated by a confidence of log-odds 2."""
     rng = np.random.default_rng(seed)

@@ -475,13 +475,6 @@ def test_hard_statements_hold(name, seed):
             assert_model_is_right(model, X, c)
 
 
-def test_hard_contradictions_name_the_items():
-    ids = ["ann", "bob", "cy", "dee"]
-    c = Constraints([("ann", "bob"), ("bob", "cy")], [("ann", "cy")], ids=ids, hard=True)
-    with pytest.raises(InfeasibleConstraintsError, match=r"(?s)ann.*bob.*cy"):
-        MPCKMeans(2).fit(np.arange(4.0)[:, None], constraints=c)
-
-
 def test_contradictory_soft_pairs_are_outvoted_with_one_warning(seed):
     X = np.random.default_rng(seed).normal(size=(12, 2))
     c = Constraints([(0, 1), (1, 2)], [(0, 2), (3, 4), (4, 5), (3, 5)], n_items=12)
