@@ -358,7 +358,7 @@ def check_threads_do_not_matter(estimator: Any) -> None:
         known = known | Constraints.from_labels(np.where(np.arange(n) % 500 == 0, truth, -1))
     ready(estimator, 4)
     if "max_iter" in estimator.get_params():
-        estimator.set_params(max_iter=10)
+        estimator.set_params(max_iter=5)
     for given in (X, X.astype(np.float32)):
         found = []
         for threads in (1, 2):
