@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 from coterie._lazy import attach
 
 if TYPE_CHECKING:
-    from coterie.distortion._broken import BrokenPairs
+    from coterie.distortion._base import DISTORTIONS, Distortion, distortion_named
+    from coterie.distortion._cosine import Cosine, WeightedCosine
     from coterie.distortion._idivergence import IDivergence
+    from coterie.distortion._learned import BrokenPairs
     from coterie.distortion._mahalanobis import Mahalanobis, MahalanobisByCluster
     from coterie.distortion._manhattan import Manhattan
-    from coterie.distortion._sqeuclidean import DISTORTIONS, Cosine, Distortion, SquaredEuclidean, total_of
-    from coterie.distortion._weighted_cosine import WeightedCosine
+    from coterie.distortion._sqeuclidean import SquaredEuclidean
 
 __all__, __getattr__, __dir__ = attach(__name__)

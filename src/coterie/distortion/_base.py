@@ -1,26 +1,43 @@
-"""What a distortion is made of, where nothing is special: a part of the item alone, and a linear score.
+"""What it costs to stand for an item by a centre.
 
-Every distortion here is `own_part(x) + x . slopes[h] + intercepts[h]`. A new one is a class that says these
-three, and what its best centre is if that is not the mean; blocks, sums, starts and the objective follow. Any
-Bregman divergence is of this form: with a convex f the own part is f(x), the slopes are -f'(c), the
-intercepts c . f'(c) - f(c), and the best centre is the mean. `CONTRIBUTING.md` shows one.
+Given centres, most distortions are `own_part(x) + x . slopes[h] + intercepts[h]`, so that one matrix product
+finds the nearest centre and the objective follows from the sums by cluster: no pass over the data. A new one
+is a class that says these three, and what its best centre is if that is not the mean; blocks, sums, starts
+and the objective follow. Any Bregman divergence is of this form: with a convex f the own part is f(x), the
+slopes are -f'(c), the intercepts c . f'(c) - f(c), and the best centre is the mean. `CONTRIBUTING.md` shows
+one.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
-from coterie._arrays import NOTHING, Floats, Index, Labels
+import coterie.distortion
+from coterie._arrays import NOBODY, NOTHING, Floats, Index, Labels
 from coterie._compiled import chunk_rows, over_chunks
 from coterie.distortion._rows.points import Points, as_points
 
+# Distortions that users ask for by name.
+DISTORTIONS = {"sqeuclidean": "SquaredEuclidean", "cosine": "Cosine"}
+# Below this share of the spread of the data, too few digits of a distortion that comes from sums are left.
+_FEW_DIGITS = 1e-4
 
-class LinearDistortion(ABC):
+
+def distortion_named(metric: str) -> Any:
+    """The class that users ask for by this name; it is loaded when it is needed."""
+    return getattr(coterie.distortion, DISTORTIONS[metric])
+
+
+class Distortion(ABC):
     """A distortion by its own part and its linear score; the best centre is the mean.
+
+    One without such a score (`by_sums` is False then) answers for itself what follows from it here.
 
     Attributes
     ----------
@@ -31,12 +48,36 @@ class LinearDistortion(ABC):
     """
 
     name: ClassVar[str]
+    # what `clustering_cost` adds up, in words
+    unit: ClassVar[str] = "distance"
+    # the part of the distortion that objectives of soft methods count
     share: ClassVar[float] = 1.0
+    # whether sums by cluster hold all that centres and the objective need
+    by_sums: ClassVar[bool] = True
 
     def __init__(self, X: Any, sample_weight: Floats | None = None) -> None:
         self.points: Points = as_points(X)
-        self.mass = self.factor = NOTHING if sample_weight is None else sample_weight
+        self._weigh(NOTHING if sample_weight is None else sample_weight)
         self.total = float(self.mass.sum()) if len(self.mass) else float(self.points.n)
+
+    # ---- weights --------------------------------------------------------------------------------------
+
+    def _weigh(self, mass: Floats) -> None:
+        self.mass = self.factor = mass
+
+    def reweighted(self, mass: Floats) -> Any:
+        """The same costs with other weights."""
+        found = copy(self)
+        found._weigh(mass)
+        return found
+
+    def weights(self, items: Index) -> Floats:
+        """What some rows weigh."""
+        return self.mass[items] if len(self.mass) else np.ones(len(items))
+
+    def weighted(self, values: Floats) -> Floats:
+        """Values of all rows, times what they weigh."""
+        return values * self.mass if len(self.mass) else values
 
     # ---- what a class says ----------------------------------------------------------------------------
 
@@ -52,6 +93,17 @@ class LinearDistortion(ABC):
         """Raise for data that have no such distortion."""
         return
 
+    @property
+    def plain(self) -> Any:
+        """The distortion before anything is learned: starts are made with it."""
+        return self
+
+    # ---- centres --------------------------------------------------------------------------------------
+
+    def rows(self, items: Index) -> Floats:
+        """Some rows as they enter the sums, without their weight."""
+        return self.points.rows(items)
+
     def stand_in(self, rows: Floats) -> Floats:
         """Centres that stand where rows, or means of rows, are."""
         return rows
@@ -60,7 +112,35 @@ class LinearDistortion(ABC):
         """Centres as the user gave them."""
         return given
 
-    # ---- what follows ---------------------------------------------------------------------------------
+    def possible_centres(self, means: Floats) -> Floats:
+        """Those of some means of rows that can be a centre."""
+        return means
+
+    def without_centre(self) -> Index:
+        """Rows that cannot be a centre."""
+        return np.empty(0, dtype=np.int64)
+
+    def centres(self, sums: Floats, masses: Floats, before: Floats) -> Floats:
+        """Centres from the sums; a cluster without mass keeps the one it had."""
+        held = masses > 0
+        found = before.copy()
+        found[held] = self.stand_in(sums[held] / masses[held, None])
+        return found
+
+    def total_of(self, items: Index) -> Floats:
+        """The sum of some items as they enter the sums of clusters."""
+        whole = self.points.add_up(items, np.zeros(len(items), dtype=np.int64), 1, self.factor)
+        return np.asarray(whole.toarray() if sparse.issparse(whole) else whole).ravel()
+
+    def centre_of(self, items: Index) -> Floats:
+        """A centre for some items; where they weigh nothing, the first of them."""
+        mass = self.weights(items).sum()
+        if not mass > 0:
+            return self.stand_in(self.rows(items[:1]))[0]
+        sums = self.total_of(items)[None]
+        return self.centres(sums, np.array([mass]), sums)[0]
+
+    # ---- costs ----------------------------------------------------------------------------------------
 
     def own_parts(self) -> Floats:
         """The part of the cost of every row that no centre changes."""
@@ -77,11 +157,6 @@ class LinearDistortion(ABC):
         return np.asarray(weight @ self.points.X).ravel(), float(weight @ self.own_parts())
 
     @property
-    def plain(self) -> Any:
-        """The distortion before anything is learned: starts are made with it."""
-        return self
-
-    @property
     def spread(self) -> float:
         """The distortion with one centre for all items."""
         total, masses = self.sums[0][None], np.array([self.total])
@@ -89,15 +164,19 @@ class LinearDistortion(ABC):
 
     @property
     def tolerance_unit(self) -> float:
-        """The squared mean of the features: the unit of `tol`."""
+        """The unit of `tol`, for squared shifts of centres: the squared mean of the features."""
         return float(((self.sums[0] / self.total) ** 2).mean())
 
-    def centres(self, sums: Floats, masses: Floats, before: Floats) -> Floats:
-        """The best centres; a cluster without mass keeps the one it had."""
-        held = masses > 0
-        found = before.copy()
-        found[held] = self.stand_in(sums[held] / masses[held, None])
-        return found
+    def nearest(self, centres: Floats) -> Labels:
+        """The nearest centre of each row."""
+        labels = np.full(self.points.n, -1, dtype=np.int32)
+        self.points.nearest(*self.linear(centres), labels, NOBODY, NOTHING, NOTHING)
+        return labels
+
+    def best_centres(self, labels: Labels, totals: Any, before: Floats) -> Floats:
+        """The best centres, from the labels or from sums and masses; one without mass stays where it was."""
+        sums, masses = totals[:2]
+        return self.centres(sums, masses, before)
 
     def value(self, sums: Floats, masses: Floats, centres: Floats) -> float:
         """The distortion of all items, from the sums by cluster."""
@@ -105,11 +184,17 @@ class LinearDistortion(ABC):
         around = float(np.einsum("hj,hj->", sums, slopes)) + float(masses @ intercepts)
         return max(self.sums[1] + around, 0.0)
 
+    def inertia(self, labels: Labels, totals: Any, centres: Floats) -> float:
+        """The distortion: from the sums, or item by item where that would leave too few digits."""
+        sums, masses = totals[:2]
+        value = self.value(sums, masses, centres)
+        return float(self.to_own(labels, centres).sum()) if value < _FEW_DIGITS * self.spread else value
+
     def to_own(self, labels: Labels, centres: Floats) -> Floats:
         """Weighted distortion of each item, by its definition."""
         slopes, intercepts = self.linear(centres)
-        gaps = self.own_parts() + self.points.dot_own(labels, slopes) + intercepts[labels]
-        return np.maximum(gaps, 0.0) * (self.mass if len(self.mass) else 1.0)
+        found = self.own_parts() + self.points.dot_own(labels, slopes) + intercepts[labels]
+        return self.weighted(np.maximum(found, 0.0))
 
     def block(self, start: int, stop: int, centres: Floats) -> Floats:
         """Costs of rows `start` to `stop` with each centre, without their weight."""
@@ -119,7 +204,7 @@ class LinearDistortion(ABC):
 
     def alone(self, items: Index) -> float:
         """The least distortion of some items in a cluster of their own."""
-        mass = self.mass[items] if len(self.mass) else np.ones(len(items))
+        mass = self.weights(items)
         if not mass.any():
             return 0.0
         rows = self.points.X[items].astype(np.float64)
@@ -130,15 +215,27 @@ class LinearDistortion(ABC):
 
     def fill_costs(self, centres: Floats, out: Any) -> None:
         """Write to `out`, n x k, what each centre costs each row in the objective, less `constants`."""
-        self.points.fill_scores(*self.linear(centres), self.mass, self.mass, out)
+        slopes, intercepts = self.linear(centres)
+        self.points.fill_scores(self.share * slopes, self.share * intercepts, self.factor, self.mass, out)
 
     def constants(self) -> Floats:
         """What `fill_costs` leaves out: the part of each row's cost that no centre changes."""
-        return self.own_parts() * (self.mass if len(self.mass) else 1.0)
+        return self.share * self.weighted(self.own_parts())
 
-    def rows(self, items: Index) -> Floats:
-        """Some rows as they enter the sums, without their weight."""
-        return self.points.rows(items)
+    # ---- labels that somebody gave --------------------------------------------------------------------
+
+    def centres_of(self, labels: Labels, k: int) -> Floats:
+        """The best centres for given labels (-1: in no cluster); zeros for a cluster without mass."""
+        held = np.flatnonzero(labels >= 0)
+        sums: Any = self.points.add_up(held, labels[held].astype(np.int64), k, self.factor)
+        sums = sums.toarray() if sparse.issparse(sums) else sums
+        masses = np.bincount(labels[held], self.weights(held), k)
+        return self.best_centres(labels, (sums, masses), np.zeros((k, self.points.d)))
+
+    def clustering_cost(self, labels: Labels, k: int) -> float:
+        """The distortion with the best centres for given labels; -1 is in no cluster, and costs nothing."""
+        own = self.to_own(np.maximum(labels, 0), self.centres_of(labels, k))
+        return float(own[labels >= 0].sum())
 
     def distances_to(self, centres: Floats) -> Floats:
         """The cost of each row with each centre."""
@@ -146,6 +243,21 @@ class LinearDistortion(ABC):
         return np.vstack(over_chunks(lambda a, b: self.block(a, b, centres), n, chunk_rows(n, 8 * d, 0)))
 
     @classmethod
-    def distances(cls, X: Any, centres: Any) -> Floats:
-        """The cost of each row with each centre."""
+    def distances(cls, X: Any, centres: Any) -> Any:
+        """The distance of each row to each centre, as `transform` tells it."""
         return cls(X).distances_to(np.asarray(centres, dtype=np.float64))
+
+
+def out_of_range(what: str, how: str, X: Any) -> ValueError:
+    """Tells that numbers are too large or too small to be compared in the type of X."""
+    return ValueError(
+        f"{what} of X are too {how} for {X.dtype}; multiply X by a constant (clusters do not depend on the "
+        "unit), or pass float64."
+    )
+
+
+def refuse_zeros(empty: Index, why: str) -> None:
+    """Raise if some rows of X are all zeros."""
+    if len(empty):
+        more = f" and {len(empty) - 1:,} more" if len(empty) > 1 else ""
+        raise ValueError(f"row {empty[0]}{more} of X is all zeros: it {why}; drop such rows.")

@@ -20,10 +20,9 @@ from scipy.special import xlogy
 
 from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import chunk_rows, over_chunks
-from coterie.distortion._base import LinearDistortion
-from coterie.distortion._learned import Learned
+from coterie.distortion._base import refuse_zeros
+from coterie.distortion._learned import LEAST_WEIGHT, Learned
 from coterie.distortion._rows.pair_distances import pair_blocks
-from coterie.distortion._weighted_cosine import LEAST_WEIGHT
 
 _LOG2 = float(np.log(2.0))
 # The largest weight, where a feature only gains by it.
@@ -32,8 +31,8 @@ _MOST_WEIGHT = 1e3
 _DECAY = 0.9
 
 
-class IDivergence(Learned, LinearDistortion):
-    """I-divergence under weights of the features; attributes as in `LinearDistortion`."""
+class IDivergence(Learned):
+    """I-divergence under weights of the features; attributes as in `Distortion`."""
 
     name: ClassVar[str] = "idivergence"
 
@@ -73,17 +72,14 @@ class IDivergence(Learned, LinearDistortion):
         """Raise for what has no divergence: numbers below zero, rows of zeros."""
         self.check_values()
         X = self.points.X
-        empty = np.flatnonzero(np.asarray(X.sum(axis=1)).ravel() == 0)
-        if len(empty):
-            more = f" and {len(empty) - 1:,} more" if len(empty) > 1 else ""
-            raise ValueError(f"row {empty[0]}{more} of X is all zeros: it says nothing; drop such rows.")
+        refuse_zeros(np.flatnonzero(np.asarray(X.sum(axis=1)).ravel() == 0), "says nothing")
 
     @cached_property
     def _columns(self) -> tuple[Floats, Floats]:
         """Weighted sums over the rows of x ln x and of x, by feature."""
         X, n, d = self.points.X, self.points.n, self.points.d
         if sparse.issparse(X):
-            weight = np.repeat(self.mass if len(self.mass) else np.ones(n), np.diff(X.indptr))
+            weight = np.repeat(self.weights(np.arange(n)), np.diff(X.indptr))
             data = X.data.astype(np.float64)
             columns = (np.bincount(X.indices, weight * part, d) for part in (xlogy(data, data), data))
             entropy, total = (column.astype(np.float64) for column in columns)
@@ -91,14 +87,13 @@ class IDivergence(Learned, LinearDistortion):
 
         def job(start: int, stop: int) -> Floats:
             rows = X[start:stop].astype(np.float64)
-            weight = self.mass[start:stop] if len(self.mass) else np.ones(len(rows))
+            weight = self.weights(np.arange(start, stop))
             return np.array([weight @ xlogy(rows, rows), weight @ rows])
 
         entropy, total = np.sum(over_chunks(job, n, chunk_rows(n, 8 * d, 2 * d)), axis=0)
         return entropy, total
 
     def own_part(self, rows: Any) -> Floats:
-        """The part of the divergence of rows that no centre changes."""
         if not sparse.issparse(rows):
             return (xlogy(rows, rows) - rows) @ self.metric
         part = rows.copy()
@@ -106,21 +101,21 @@ class IDivergence(Learned, LinearDistortion):
         return np.asarray(part @ self.metric)
 
     @property
-    def spread(self) -> float:
-        """The distortion with one centre for all items."""
-        total, masses = self._columns[1][None], np.array([self.total])
-        return self.split(total, masses, self.centres(total, masses, total))[0]
+    def sums(self) -> tuple[Floats, float]:
+        """Sums over all rows: of the features, and of the own parts under the metric."""
+        entropy, total = self._columns
+        return total, float((entropy - total) @ self.metric)
 
     @property
-    def tolerance_unit(self) -> float:
-        """The squared mean of the features: the unit of `tol`."""
-        return float(((self._columns[1] / self.total) ** 2).mean())
+    def spread(self) -> float:
+        """The distortion with one centre for all items, without the prior."""
+        total, masses = self._columns[1][None], np.array([self.total])
+        return self.split(total, masses, self.centres(total, masses, total))[0]
 
     # ---- the metric -----------------------------------------------------------------------------------
 
     @property
     def plain(self) -> Any:
-        """The distortion before anything is learned: starts are made with it."""
         before = copy.copy(self)
         before.begin(1)
         return before
@@ -144,7 +139,6 @@ class IDivergence(Learned, LinearDistortion):
     # ---- the pass -------------------------------------------------------------------------------------
 
     def linear(self, centres: Floats) -> tuple[Floats, Floats]:
-        """Slopes and intercepts of the scores of the centres."""
         logs = np.log(centres)
         brought = self.even * np.log(self.even) - self.even - self.even * logs + centres
         return -self.metric * logs, (centres + self.smoothing * brought) @ self.metric
@@ -158,17 +152,6 @@ class IDivergence(Learned, LinearDistortion):
         if (given < 0).any():
             raise ValueError(f"centre {int(np.argmax((given < 0).any(axis=1)))} has a value below zero.")
         return given if (given > 0).all() else self.stand_in(given)
-
-    def value(self, sums: Floats, masses: Floats, centres: Floats) -> float:
-        """The distortion of all items, with the prior on the weights."""
-        return self.split(sums, masses, centres)[0] + self.held_back()
-
-    def split(self, sums: Floats, masses: Floats, centres: Floats) -> tuple[float, float]:
-        """The distortion of all items; the prior is told apart."""
-        slopes, intercepts = self.linear(centres)
-        entropy, total = self._columns
-        around = np.einsum("hj,hj->", sums, slopes) + masses @ intercepts
-        return max(float((entropy - total) @ self.metric + around), 0.0), 0.0
 
     # ---- pairs and the step ---------------------------------------------------------------------------
 
@@ -230,8 +213,8 @@ class IDivergence(Learned, LinearDistortion):
         """Take shorter and shorter steps."""
         self.step *= _DECAY
 
-    @staticmethod
-    def distances(X: Any, centres: Any) -> Any:
+    @classmethod
+    def distances(cls, X: Any, centres: Any) -> Any:
         """Symmetric divergence of each row to each centre."""
         sizes = np.asarray(X.sum(axis=1)).ravel()
         found = np.empty((X.shape[0], len(centres)))

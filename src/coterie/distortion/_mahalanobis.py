@@ -4,7 +4,7 @@ With a metric A an item costs `|x - c|^2_A - log det A`. One metric for all leav
 squared distances do. With a metric for each cluster the score is linear in (x, x x'), so that the same blocks
 of matrix products find the nearest centre, and the sums by cluster hold all that centres, metrics and the
 objective need: nothing is gone through twice. `learn` puts the best metrics in place, in closed form
-(Bilenko, Basu and Mooney 2004; `_box` for the floor). Cost of a pass: n k d multiply-adds with one
+(Bilenko, Basu and Mooney 2004; `_metric_floor` for the floor). Cost of a pass: n k d multiply-adds with one
 metric or, for each cluster, 2 n k d (diagonal) and n k d^2 / 2 (full).
 """
 
@@ -19,8 +19,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import chunk_rows, over_chunks
-from coterie.distortion._broken import BrokenPairs
-from coterie.distortion._learned import Learned
+from coterie.distortion._learned import BrokenPairs, Learned
 from coterie.distortion._metric_floor import LEAST, DiagonalBox, FullBox
 from coterie.distortion._rows.expanded import ExpandedPoints, expanded
 from coterie.distortion._rows.pair_distances import pair_blocks, squared_gaps
@@ -48,7 +47,6 @@ class Mahalanobis(Learned, SquaredEuclidean):
         super().__init__(X, sample_weight)
         # pseudo-items: a share of all items, so that neither the unit nor the split of weights matters
         self.full, self.shrinkage = full, shrinkage * self.total
-        self._plain: SquaredEuclidean = self
         # the rows of `points` are about this
         self.about = np.zeros(self.points.d)
         if full and not self.by_cluster and self.points.X.dtype == np.float32:
@@ -59,21 +57,6 @@ class Mahalanobis(Learned, SquaredEuclidean):
     def _keep_plain(self, X: Any, sample_weight: Floats | None) -> None:
         self._plain = SquaredEuclidean(X, sample_weight)
         self._plain.points = self.points
-
-    @property
-    def plain(self) -> SquaredEuclidean:
-        """The distortion before anything is learned: starts are made with it."""
-        return self._plain
-
-    @cached_property
-    def moments(self) -> tuple[Floats, Floats]:
-        """The mean of the items, and the squared gaps to it by feature."""
-        return self.plain.points.moments(self.mass)
-
-    @property
-    def tolerance_unit(self) -> float:
-        """Mean variance of the features: the unit of `tol`."""
-        return self.spread / (self.total * self.plain.points.d)
 
     @cached_property
     def box(self) -> Any:
@@ -122,10 +105,6 @@ class Mahalanobis(Learned, SquaredEuclidean):
         found[held] = self.about + sums[held, : found.shape[1]] / masses[held, None]
         return found
 
-    def value(self, sums: Floats, masses: Floats, centres: Floats) -> float:
-        """The distortion of all items with `- log det` for each, and what the pseudo-items cost."""
-        return sum(self.split(sums, masses, centres)) + self.held_back()
-
     def split(self, sums: Floats, masses: Floats, centres: Floats) -> tuple[float, float]:
         """The distortion of all items, and `- log det` for each."""
         around = float((self._within(sums, masses, centres) * self.metric).sum())
@@ -169,7 +148,6 @@ class Mahalanobis(Learned, SquaredEuclidean):
         return rows if sparse.issparse(rows) else rows - self.typical
 
     def embedded(self, rows: Any) -> Any:
-        """Rows in a space where squared distances are those of the metric; CSR stays CSR."""
         return _embedded(rows, self.metric)
 
     def ceiling(self, rows: Any, i: Index, j: Index) -> Any:
@@ -185,14 +163,13 @@ class Mahalanobis(Learned, SquaredEuclidean):
 
         width = _COPIED * self.plain.points.d ** (1 + self.full)
         over_chunks(job, len(gaps), chunk_rows(len(gaps), width, 0))
-        return gaps * self.mass if len(self.mass) else gaps
+        return self.weighted(gaps)
 
     def _to_own(self, start: int, stop: int, labels: Labels, centres: Floats) -> Floats:
         return _gaps(self.plain.points.X[start:stop], labels, centres, self.metric)
 
     def alone(self, items: Index) -> float:
-        mass = self.mass[items] if len(self.mass) else np.ones(len(items))
-        return _around_mean(self.embedded(self.plain.points.X[items]), mass)
+        return _around_mean(self.embedded(self.plain.points.X[items]), self.weights(items))
 
     def distances_to(self, centres: Floats) -> Floats:
         """Distance of each row to each centre under the metric, not squared."""
@@ -309,8 +286,7 @@ class MahalanobisByCluster(Mahalanobis):
         return gaps
 
     def alone(self, items: Index) -> float:
-        mass = self.mass[items] if len(self.mass) else np.ones(len(items))
-        X = self.plain.points.X[items]
+        mass, X = self.weights(items), self.plain.points.X[items]
         # a new cluster takes over the metric of the old one: whichever that is, it is no dearer than this
         return max(_around_mean(self.embedded_by(h, X), mass) for h in range(len(self.metric)))
 

@@ -1,4 +1,4 @@
-"""What it costs to stand for an item by a centre, third kind: the sum of absolute differences (k-medians).
+"""Absolute distances, and medians (k-medians).
 
 There are no linear scores and no sums to keep here: costs are filled in by a compiled pass over rows,
 centres and features, and the best centre is the weighted median of each feature, found by selection. Of a
@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import manhattan_distances
 
 from coterie._arrays import NOTHING, Floats, Index, Labels
 from coterie._compiled import chunk_rows, kernel, over_chunks
-from coterie.distortion._rows.points import Points, as_points
+from coterie.distortion._base import Distortion, out_of_range
 
 # Features that are gathered together: one cache line of a row.
 _WIDE = 8
@@ -186,24 +186,12 @@ def _medians_sparse(
         out[j] = _median(value, own, m, before[j])
 
 
-class Manhattan:
-    """`sum_j |x_j - c_j|`; the best centre is the median of each feature.
-
-    Attributes
-    ----------
-    factor, mass : array of shape (n,) or (0,)
-        What a row is multiplied by in the sums, and what it weighs; empty means 1.
-    total : float
-        The sum of the masses.
-    """
+class Manhattan(Distortion):
+    """`sum_j |x_j - c_j|`; the best centre is the median of each feature. Attributes as in `Distortion`."""
 
     name: ClassVar[str] = "l1"
-    share: ClassVar[float] = 1.0
-
-    def __init__(self, X: Any, sample_weight: Floats | None = None) -> None:
-        self.points: Points = as_points(X)
-        self.mass = self.factor = NOTHING if sample_weight is None else sample_weight
-        self.total = float(self.mass.sum()) if len(self.mass) else float(self.points.n)
+    by_sums: ClassVar[bool] = False
+    own_part = linear = None  # type: ignore[assignment]
 
     @cached_property
     def middle(self) -> Floats:
@@ -213,7 +201,6 @@ class Manhattan:
 
     @cached_property
     def spread(self) -> float:
-        """The distortion with one centre for all items."""
         return self.inertia(np.zeros(self.points.n, dtype=np.int32), None, self.middle[None])
 
     def check_range(self) -> None:
@@ -227,32 +214,18 @@ class Manhattan:
         most = 1e-4 * min(float(own.max), float(wide.max) ** 0.5) / max(self.points.d, 1)
         least = 1e4 * max(float(own.tiny), float(wide.tiny) ** 0.5)
         if not width <= most or 0 < width < least:
-            raise ValueError(
-                f"distances of X are too {'small' if width < least else 'large'} for {X.dtype}; multiply X "
-                "by a constant (clusters do not depend on the unit), or pass float64."
-            )
-
-    @property
-    def plain(self) -> Manhattan:
-        """The distortion before anything is learned: starts are made with it."""
-        return self
-
-    def stand_in(self, rows: Floats) -> Floats:
-        """Centres that stand where rows, or means of rows, are."""
-        return rows
+            raise out_of_range("distances", "small" if width < least else "large", X)
 
     def alone(self, items: Index) -> float:
-        """The least distortion of some items in a cluster of their own."""
         mass = self.mass[items] if len(self.mass) else None
         return 0.0 if mass is not None and not mass.any() else type(self)(self.points.X[items], mass).spread
 
     @property
     def tolerance_unit(self) -> float:
-        """Mean deviation of the features, squared as shifts of centres are: the unit of `tol`."""
+        """Mean deviation of the features, squared as shifts of centres are."""
         return (self.spread / (self.total * self.points.d)) ** 2
 
     def fill_costs(self, centres: Floats, out: Any) -> None:
-        """Write the cost of each row with each centre, times its mass, to `out`."""
         width = max(self._per_row() * len(centres), 1)
         over_chunks(
             lambda start, stop: self._fill(start, stop, centres, self.mass, 0, out),
@@ -261,7 +234,6 @@ class Manhattan:
         )
 
     def nearest(self, centres: Floats) -> Labels:
-        """The nearest centre of each row."""
         labels = np.empty(self.points.n, dtype=np.int32)
 
         def job(start: int, stop: int) -> None:
@@ -276,7 +248,6 @@ class Manhattan:
         return np.zeros(self.points.n)
 
     def block(self, start: int, stop: int, centres: Floats) -> Floats:
-        """Costs of rows `start` to `stop` with each centre, without their weight."""
         out = np.empty((stop - start, len(centres)))
         self._fill(start, stop, centres, NOTHING, start, out)
         return out
@@ -296,13 +267,13 @@ class Manhattan:
         return X.nnz // max(self.points.n, 1) + 1 if sparse.issparse(X) else self.points.d
 
     def best_centres(self, labels: Labels, totals: Any, before: Floats) -> Floats:
-        """Medians of the clusters (label -1: in none); one without mass keeps the centre it had.
+        """Medians of the clusters; one without mass keeps the centre it had, other labels are in none.
 
         Where several values are medians, the coordinate before stays if it is one of them, else the middle
         is taken. `totals` are not needed.
         """
         k, d = before.shape
-        counted = labels >= 0
+        counted = (labels >= 0) & (labels < k)
         if len(self.mass):
             counted &= self.mass > 0
         items = np.flatnonzero(counted)
@@ -327,7 +298,7 @@ class Manhattan:
         X = self.points.X
         if sparse.issparse(X):
             columns = X[rows].tocsc()
-            mass = self.mass[rows] if len(self.mass) else np.ones(len(rows))
+            mass = self.weights(rows)
             longest = int(np.diff(columns.indptr).max(initial=0)) + 1
             value, own = np.empty(longest, dtype=X.dtype), np.empty(longest)
             entries = columns.data, mass[columns.indices], columns.indptr
@@ -335,12 +306,6 @@ class Manhattan:
         else:
             value, own = np.empty((stop - start, len(rows)), dtype=X.dtype), np.empty(len(rows))
             _medians(X, rows, self.mass, start, stop, value, own, before, out)
-
-    def centres(self, sums: Floats, masses: Floats, before: Floats) -> Floats:
-        """Means, from the sums: good enough to start from. `best_centres` are the best ones."""
-        found = before.copy()
-        found[masses > 0] = sums[masses > 0] / masses[masses > 0, None]
-        return found
 
     def to_own(self, labels: Labels, centres: Floats) -> Floats:
         """Weighted distortion of each item, by its definition; 0 for the label -1."""
@@ -358,21 +323,13 @@ class Manhattan:
                 n,
                 chunk_rows(n, self.points.d, 0),
             )
-        return out * self.mass if len(self.mass) else out
+        return self.weighted(out)
 
     def inertia(self, labels: Labels, totals: Any, centres: Floats) -> float:
         """The distortion of all items that have a cluster; `totals` are not needed."""
         return float(self.to_own(labels, centres).sum())
 
-    def rows(self, items: Index) -> Floats:
-        """Some rows, without their weight."""
-        return self.points.rows(items)
-
-    def as_centres(self, given: Floats) -> Floats:
-        """Centres as the user gave them."""
-        return given
-
-    @staticmethod
-    def distances(X: Any, centres: Any) -> Any:
+    @classmethod
+    def distances(cls, X: Any, centres: Any) -> Any:
         """Distance of each row to each centre."""
         return manhattan_distances(X, centres).astype(X.dtype, copy=False)

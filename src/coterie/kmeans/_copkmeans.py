@@ -7,44 +7,15 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from coterie._arrays import Floats, Index, Labels
+from coterie._arrays import Floats
 from coterie.assign._core import build_core
 from coterie.assign._hard import HardSolver
-from coterie.base import instance, one_of, whole
+from coterie.base import About, instance, one_of, whole
 from coterie.constraints import Constraints
 from coterie.distortion import Distortion
-from coterie.kmeans._engine.loop import CoreSolver, Outcome, Scores
+from coterie.kmeans._engine.loop import Outcome
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
 from coterie.kmeans._engine.starts import RandomState, Starts
-
-
-class HardCore(CoreSolver):
-    """Every statement of the core holds; "local" and "exact" never go up, "greedy" may."""
-
-    def __init__(self, solver: HardSolver, assignment: str, order: str, literal: bool) -> None:
-        self.solver, self.core = solver, solver.core
-        self.assignment, self.order, self.literal = assignment, order, literal
-        self.may_rise = literal or assignment == "greedy"
-
-    def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
-        solver = self.solver
-        if self.literal:
-            return self._literally(scores)
-        if self.assignment == "greedy":
-            return solver.greedy(cost, solver.order(self.order))  # type: ignore[arg-type]
-        if self.assignment == "exact":
-            return solver.exact(cost, labels)[0]
-        start = solver.first(cost) if labels is None else labels
-        return solver.improve(cost, start, max_rounds=100 if last else 1)[0]
-
-    def _literally(self, scores: Scores) -> Labels:
-        """Items in random order; the first visited of a component decides for all of it."""
-        order = self.solver.rng.permutation(len(self.core.items))
-        units, first = np.unique(self.core.unit[order], return_index=True)
-        deciding: Index = order[first]
-        cost = scores(self.core.items[deciding])
-        visited = units[np.argsort(first)]
-        return self.solver.greedy(cost, visited)
 
 
 class COPKMeans(PrototypeClusterer):
@@ -135,6 +106,11 @@ class COPKMeans(PrototypeClusterer):
     (True, True)
     """
 
+    about = About(
+        what="k-means in which every statement holds",
+        when="you trust what you state; with no statement it is plain k-means",
+        source="Wagstaff et al. 2001; Constrained Clustering, chapter 1",
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
     parameter_rules: ClassVar[Any] = {
         **SHARED_RULES,
@@ -181,12 +157,20 @@ class COPKMeans(PrototypeClusterer):
         super()._keep(best, X)
         self.n_failed_starts_ = best.n_failed
 
-    def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> HardCore | None:
+    def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> HardSolver | None:
         if not known:
             return None
-        core = build_core(known, "all")
-        solver = HardSolver(known, core, self.n_clusters, budget=self.budget, rng=rng, nonempty=True)
-        return HardCore(solver, self.assignment, self.order, self.strategy == "wagstaff")
+        return HardSolver(
+            known,
+            build_core(known, "all"),
+            self.n_clusters,
+            budget=self.budget,
+            rng=rng,
+            nonempty=True,
+            method=self.assignment,  # type: ignore[arg-type]
+            order=self.order,  # type: ignore[arg-type]
+            literal=self.strategy == "wagstaff",
+        )
 
     def _starts(self, starts: Starts) -> Iterator[Floats]:
         while True:

@@ -7,45 +7,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from coterie._arrays import Floats, Labels
-from coterie.assign._core import build_core, soft_penalty
-from coterie.assign._pairs import SoftSolver, count_rows
-from coterie.base import instance, one_of, real
+from coterie._arrays import Floats
+from coterie.assign._pairs import SoftSolver
+from coterie.base import About, instance, one_of, real
 from coterie.constraints import Constraints
 from coterie.distortion import Distortion
-from coterie.kmeans._engine.loop import CoreSolver, Scores
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer, mixed_starts
 from coterie.kmeans._engine.starts import RandomState, Starts
-
-
-class SoftCore(CoreSolver):
-    """Statements of the core have a price; hard ones hold."""
-
-    def __init__(self, known: Constraints, weight: float, k: int, rng: RandomState) -> None:
-        self.known, self.weight = known, weight
-        self.core = build_core(known, "hard").scaled(weight)
-        self.solver = SoftSolver(known, self.core, k, rng=rng)
-
-    def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
-        start = self.solver.first(cost) if labels is None else labels
-        return self.solver.improve(cost, start, max_rounds=100 if last else 1)[0]
-
-    def penalty(self, labels: Labels) -> float:
-        return self.solver.penalty(labels)
-
-    def final_penalty(self, labels: Labels) -> float:
-        return self.weight * soft_penalty(self.known, labels) if self.weight else 0.0
-
-    def ties(self, labels: Labels) -> Floats:
-        core = self.core
-        head = np.repeat(np.arange(core.n_units), np.diff(core.indptr))
-        together = (labels[head] == labels[core.indices]) & np.isfinite(core.weight)
-        total = np.bincount(head[together], core.weight[together], core.n_units)
-        owner = np.repeat(np.arange(core.n_units), np.diff(core.entry_ptr))
-        mates = count_rows(core, labels, self.solver.k)[core.entry_row, labels[owner]] - core.entry_mass
-        priced = np.isfinite(core.entry_weight)
-        groups = np.bincount(owner[priced], core.entry_weight[priced] * mates[priced], core.n_units)
-        return (total + groups).astype(np.float64)
 
 
 class PCKMeans(PrototypeClusterer):
@@ -109,6 +77,11 @@ class PCKMeans(PrototypeClusterer):
     0
     """
 
+    about = About(
+        what="k-means in which a broken statement has a price; those marked hard hold",
+        when="some statements may be wrong, or contradict each other",
+        source="Basu, Banerjee and Mooney 2004; chapter 1",
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     _share = None
     parameter_rules: ClassVar[Any] = {
@@ -143,7 +116,7 @@ class PCKMeans(PrototypeClusterer):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> SoftCore | None:
+    def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> SoftSolver | None:
         if self.weight == "auto":
             self.weight_ = distortion.share * distortion.spread / distortion.total or 1.0
         else:
@@ -152,7 +125,7 @@ class PCKMeans(PrototypeClusterer):
             known = known.only_hard()
         if not known:
             return None
-        return SoftCore(known, self.weight_, self.n_clusters, rng)
+        return SoftSolver.at_weight(known, self.weight_, self.n_clusters, rng)
 
     def _starts(self, starts: Starts) -> Iterator[Floats]:
         return mixed_starts(self, starts)

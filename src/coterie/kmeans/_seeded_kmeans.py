@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from coterie._arrays import Floats, Index, Labels
-from coterie.assign._core import build_core
+from coterie.assign._core import CoreSolver, Scores, build_core
+from coterie.base import About
 from coterie.constraints import Constraints
 from coterie.distortion import Distortion
 from coterie.exceptions import UnsupportedConstraintError
-from coterie.kmeans._engine.loop import CoreSolver, Scores
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
 from coterie.kmeans._engine.starts import RandomState, Starts
 
@@ -40,7 +40,9 @@ class _Seeds:
 
     def means(self, starts: Starts) -> Floats:
         """The centre of each class."""
-        found = [starts.centre_of(self.items[self.codes == code]) for code in range(self.n_classes)]
+        found = [
+            starts.distortion.centre_of(self.items[self.codes == code]) for code in range(self.n_classes)
+        ]
         return np.array(found).reshape(len(found), starts.distortion.points.d)
 
 
@@ -104,6 +106,11 @@ class SeededKMeans(PrototypeClusterer):
     array([1, 1, 0, 0], dtype=int32)
     """
 
+    about = About(
+        what="known labels start the clusters, and may be outvoted",
+        when="a few items have labels that may be wrong",
+        source="Basu, Banerjee and Mooney 2002",
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "none"
     constraint_kinds = frozenset({"label"})
     parameter_rules: ClassVar[Any] = SHARED_RULES
@@ -186,6 +193,11 @@ class ConstrainedSeedKMeans(SeededKMeans):
     array([0, 0, 0, 1], dtype=int32)
     """
 
+    about = About(
+        what="known labels start the clusters, and stay",
+        when="a few items have labels that you trust",
+        source="Basu, Banerjee and Mooney 2002",
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
 
     def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> CoreSolver | None:

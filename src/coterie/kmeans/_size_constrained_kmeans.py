@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from coterie._arrays import Floats, Labels
-from coterie.assign._core import build_core, nearest, soft_penalty
+from coterie._words import short_number
+from coterie.assign._core import build_core, soft_penalty
 from coterie.assign._hard import HardSolver
 from coterie.assign._pairs import SoftSolver
 from coterie.assign._sizes import (
@@ -20,16 +22,13 @@ from coterie.assign._sizes import (
     size_constrained_assignment,
     tell_shortfall,
 )
-from coterie.base import anything, constrained_fit, instance, one_of, real, whole
+from coterie.base import About, Account, anything, constrained_fit, instance, one_of, real, whole
 from coterie.constraints import Constraints, EitherOr, Violations
-from coterie.distortion import Manhattan
-from coterie.kmeans._copkmeans import HardCore
 from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
 from coterie.kmeans._engine.sized_loop import SizedLoop, SizedOutcome
 from coterie.kmeans._engine.sized_starts import book_start, far_from, within_range
 from coterie.kmeans._engine.starts import RandomState, Starts
-from coterie.kmeans._pckmeans import SoftCore
 
 
 class SizeConstrainedKMeans(PrototypeClusterer):
@@ -148,6 +147,12 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     (array([0, 0, 0, 1, 1], dtype=int32), array([3, 2]), 13.25)
     """
 
+    about = About(
+        what="sizes keep to bounds, by number, load or group, and every statement holds",
+        when="sizes matter: at least, at most, equal",
+        source="Demiriz, Bennett and Bradley; chapter 9",
+        twin="COPKMeans",
+    )
     _share = None
     __metadata_request__fit: ClassVar[dict[str, bool]] = {
         "constraints": True,
@@ -225,6 +230,22 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         """Every statement, or the hard ones where the others have a price."""
         return "all" if self.weight == float("inf") else "hard"
 
+    def account(self) -> Account:
+        """As for every prototype, with the bounds and their prices; see `ConstrainedClusterMixin.account`."""
+        found = super().account()
+        bounds = found.bounds and replace(
+            found.bounds,
+            prices=self.prices_,
+            group_prices=getattr(self, "group_prices_", None),
+            spare=self.outlier_cost_ is not None,
+        )
+        what = found.what
+        if self.obeys != "all":
+            price = short_number(found.price.statement)
+            what = f"{what}; here, with a weight, a broken statement has a price of {price}"
+        figures = {"loads": self.sizes_, "prices": self.prices_}
+        return replace(found, what=what, bounds=bounds, figures=figures)
+
     # ---- fit ------------------------------------------------------------------------------------------
 
     @constrained_fit
@@ -266,10 +287,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         """
         self._bounds: SizeBounds | None = None
         self._far: float | None = None
-
-        def loop(X: Any, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
-            return self._sized_loop(X, known, distortion, rng, size_weight, groups, either_or)
-
+        loop = partial(self._sized_loop, size_weight=size_weight, groups=groups, either_or=either_or)
         try:
             self._run(X, constraints, sample_weight, loop)
         finally:
@@ -336,8 +354,8 @@ class SizeConstrainedKMeans(PrototypeClusterer):
                 **more,
             )
 
-        linear = not isinstance(distortion, Manhattan)
-        if not bounds.bind and spare is None and not either_or and linear and self.assignment == "local":
+        loose = not bounds.bind and spare is None and not either_or
+        if loose and distortion.by_sums and self.assignment == "local":
             return PrototypeLoop(distortion, self._solver(known, distortion, rng), k, share)
         assign: Any
         if not either_or:
@@ -375,10 +393,9 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         if not known:
             return None
         if self.weight_ != float("inf"):
-            return SoftCore(known, self.weight_, self.n_clusters, rng)
+            return SoftSolver.at_weight(known, self.weight_, self.n_clusters, rng)
         core = build_core(known, "all")
-        pairs = HardSolver(known, core, self.n_clusters, budget=self.budget, rng=rng, nonempty=True)
-        return HardCore(pairs, "local", "degeneracy", literal=False)
+        return HardSolver(known, core, self.n_clusters, budget=self.budget, rng=rng, nonempty=True)
 
     def _price(self, distortion: Any) -> float:
         """What a broken statement of strength 1 costs."""
@@ -452,7 +469,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     def _plain_loop(self, distortion: Any) -> PrototypeLoop:
         """K-means without bounds."""
         k, share = self.n_clusters, self._share_of(distortion)
-        if not isinstance(distortion, Manhattan):
+        if distortion.by_sums:
             return PrototypeLoop(distortion, None, k, share)
         bounds = read_bounds(None, None, distortion.points.n, k)
         return SizedLoop(distortion, k, share, bounds, SizedSolver(bounds))
@@ -481,7 +498,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         distortion = self._distortion(X)
         centres = self.cluster_centers_.astype(np.float64)
         if size_min is None and size_max is None:
-            labels = nearest(distortion, centres)
+            labels = distortion.nearest(centres)
             if self.outlier_cost_ is not None:
                 labels[distortion.to_own(labels, centres) > self.outlier_cost_] = -1
             return labels

@@ -11,7 +11,7 @@ is linear in what was stated, plus rows x k counts.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,28 @@ from scipy.sparse.csgraph import connected_components
 
 from coterie._arrays import Floats, Index
 from coterie.constraints import Constraints, Group
-from coterie.constraints._model import join, label_chains, sparse_graph
+from coterie.constraints._model import join, label_chains, sparse_graph, units_of
 
+# Improvements below this share of what is compared are rounding.
+RELATIVE = 1e-12
 # A group of up to this many units is written out as pairs: cheaper to visit than a row of counts.
 _SMALL_GROUP = 8
 # So many cliques are matched to clusters anew, as long as their squared sizes add up to this much work.
 _MAX_CLIQUES = 1000
 _MAX_MATCHED = 5_000_000
+
+
+class Acts(NamedTuple):
+    """Edges and entries as the compiled loops take them; see `Core`."""
+
+    indptr: Index
+    indices: Index
+    weight: Floats
+    entry_ptr: Index
+    entry_row: Index
+    entry_minus: Index
+    entry_weight: Floats
+    entry_mass: Index
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +77,9 @@ class Core:
     cliques: tuple[Index, ...] = ()
 
     @property
-    def acts(self) -> tuple[NDArray[Any], ...]:
+    def acts(self) -> Acts:
         """Edges and entries as the compiled loops take them."""
-        edges = self.indptr, self.indices, self.weight
-        return (*edges, self.entry_ptr, self.entry_row, self.entry_minus, self.entry_weight, self.entry_mass)
+        return Acts(*(getattr(self, name) for name in Acts._fields))
 
     @property
     def acting(self) -> NDArray[np.bool_]:
@@ -170,13 +184,8 @@ def _pointer(owner: Index, n: int) -> Index:
 
 def build_core(known: Constraints, obey: Literal["all", "hard"]) -> Core:
     """The core of some constraints: every statement binding, or the hard ones alone and the rest priced."""
-    items = known.constrained_items
+    items, unit, component = units_of(known, obey)
     binding = known if obey == "all" else known.only_hard()
-    if binding:
-        component, unit = np.unique(binding.components[items], return_inverse=True)
-        unit = unit.astype(np.int64)
-    else:
-        component, unit = items, np.arange(len(items), dtype=np.int64)
     n_units = len(component)
     got = _Collected()
     if binding:
@@ -234,14 +243,11 @@ def _rest(alone: float, weight: Floats) -> float:
 def _add_binding(binding: Constraints, component: Index, got: _Collected) -> None:
     """Cannot-links and groups between the components, as prohibitions."""
     graph = binding.contracted
-    head = np.repeat(np.arange(graph.n_components), np.diff(graph.indptr))
-    once = head < graph.indices
-    ends = np.searchsorted(component, np.column_stack([head[once], graph.indices[once]]))
+    ends = np.searchsorted(component, graph.edges[0])
     got.add_edges(ends, np.full(len(ends), np.inf))
     if len(graph.clique_nodes):
-        code = np.repeat(np.arange(len(graph.clique_group)), np.diff(graph.clique_indptr))
         unit = np.searchsorted(component, graph.clique_nodes)
-        got.add_cliques(code, unit, np.ones(len(unit), dtype=np.int64), np.inf)
+        got.add_cliques(graph.clique_of, unit, np.ones(len(unit), dtype=np.int64), np.inf)
         cliques = [units for units in np.split(unit, graph.clique_indptr[1:-1]) if len(units) > 2]
         if len(cliques) <= _MAX_CLIQUES and sum(len(units) ** 2 for units in cliques) <= _MAX_MATCHED:
             got.cliques = tuple(cliques)
@@ -318,3 +324,8 @@ def soft_penalty(known: Constraints, labels: NDArray[Any]) -> float:
     broken = known.violations(labels)
     pairs = sum(float(t.strength[~t.hard].sum()) for t in (broken.must_link, broken.cannot_link))
     return pairs + sum(g.n_pairs * g.weight for g in broken.groups if g.weight is not None)
+
+
+def turned(units: Index, rng: np.random.RandomState) -> Index:
+    """The units from a random place on: their order is kept, since random visits miss the cache."""
+    return np.roll(units, -rng.randint(len(units))) if len(units) else units

@@ -7,19 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from coterie._arrays import NOBODY, NOTHING, Floats, Labels
 from coterie.assign._core.assignment import Assignment
 from coterie.base import check_sample_weight
-from coterie.distortion import DISTORTIONS, Distortion, Manhattan
-
-
-def nearest(distortion: Distortion | Manhattan, centres: Floats) -> Labels:
-    """The nearest centre of each row."""
-    if isinstance(distortion, Manhattan):
-        return distortion.nearest(centres)
-    labels = np.full(distortion.points.n, -1, dtype=np.int32)
-    distortion.points.nearest(*distortion.linear(centres), labels, NOBODY, NOTHING, NOTHING)
-    return labels
+from coterie.distortion import DISTORTIONS, distortion_named
 
 
 def free(
@@ -65,7 +55,7 @@ def free(
     if middle.shape[1] != data.shape[1]:
         raise ValueError(f"centers has {middle.shape[1]} features, but X has {data.shape[1]}.")
     weight = check_sample_weight(sample_weight, data)
-    distortion = DISTORTIONS[metric](data, weight)
+    distortion = distortion_named(metric)(data, weight)
     middle = distortion.as_centres(middle)
-    labels = nearest(distortion, middle)
+    labels = distortion.nearest(middle)
     return Assignment(labels, float(distortion.to_own(labels, middle).sum()), optimal=True)

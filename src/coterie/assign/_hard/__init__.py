@@ -5,6 +5,6 @@ from typing import TYPE_CHECKING
 from coterie._lazy import attach
 
 if TYPE_CHECKING:
-    from coterie.assign._hard.hard_pairs import HardSolver, turned
+    from coterie.assign._hard.hard_pairs import HardSolver
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
-from coterie._arrays import Labels
+from coterie._arrays import Floats, Index, Labels
 from coterie.assign._core.assignment import (
     Assignment,
     own_costs,
@@ -23,9 +23,9 @@ from coterie.assign._core.assignment import (
     to_units,
     unit_costs,
 )
-from coterie.assign._core.core import Core, Floats, Index, build_core
-from coterie.assign._exact.pairs import solve_exactly
-from coterie.assign._hard.moves import to_cheapest
+from coterie.assign._core.core import Core, build_core, turned
+from coterie.assign._core.counts import to_cheapest
+from coterie.assign._core.solver import CoreSolver, Scores
 from coterie.assign._hard.search import HardSearch
 from coterie.constraints import Constraints
 from coterie.constraints._feasible import core_edges, peeled
@@ -60,13 +60,12 @@ def _smallest_last(indptr: Index, indices: Index) -> Index:
     return np.array(order[::-1], dtype=np.int64)
 
 
-def turned(units: Index, rng: np.random.RandomState) -> Index:
-    """The units from a random place on: their order is kept, since random visits miss the cache."""
-    return np.roll(units, -rng.randint(len(units))) if len(units) else units
+class HardSolver(CoreSolver):
+    """Labels of the units of a core under statements that must all hold; one for all passes of a fit.
 
-
-class HardSolver:
-    """Labels of the units of a core under statements that must all hold; one for all passes of a fit."""
+    Passes of a fit go by `method`: "local" and "exact" never go up, "greedy" may. `literal` is greedy too, as
+    the book has it: items in random order, the first visited of a component decides for all of it.
+    """
 
     def __init__(
         self,
@@ -77,8 +76,13 @@ class HardSolver:
         budget: int,
         rng: np.random.RandomState,
         nonempty: bool = False,
+        method: Method = "local",
+        order: Order = "degeneracy",
+        literal: bool = False,
     ) -> None:
         self.known, self.core, self.k = known, core, k
+        self.method, self.by, self.literal = method, order, literal
+        self.may_rise = literal or method == "greedy"
         self.budget, self.rng, self.nonempty = budget, rng, nonempty
         self.search = HardSearch(core, k)
         acting = core.acting
@@ -159,8 +163,21 @@ class HardSolver:
         moves = self.search.improve(cost, turned(self.acting, self.rng), max_rounds)
         return self._with_the_rest(cost, self.search.labels), moves
 
+    def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
+        if self.literal:
+            order = self.rng.permutation(len(self.core.items))
+            units, first = np.unique(self.core.unit[order], return_index=True)
+            return self.greedy(scores(self.core.items[order[first]]), units[np.argsort(first)])
+        if self.method == "greedy":
+            return self.greedy(cost, self.order(self.by))
+        if self.method == "exact":
+            return self.exact(cost, labels)[0]
+        return self.improve(cost, self.first(cost) if labels is None else labels, 100 if last else 1)[0]
+
     def exact(self, cost: Floats, labels: Labels | None) -> tuple[Labels, bool]:
         """The best labels; `labels` if they are better than what was found within the budget."""
+        from coterie.assign._exact.pairs import solve_exactly
+
         found, proven = solve_exactly(self.core, cost, self.budget)
         if found is None:
             found, proven = self.first(cost) if labels is None else labels, False

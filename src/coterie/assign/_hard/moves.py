@@ -14,145 +14,136 @@ ours.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from coterie._compiled import kernel
+from coterie.assign._core.core import RELATIVE
+from coterie.assign._core.counts import add_to_rows, met_in
 
-# Improvements below this share of what is compared are rounding.
-RELATIVE = 1e-12
 # Members of a group that are searched for those in the way.
 _MAX_SEARCHED = 1000
 
 
+class Placed(NamedTuple):
+    """Where the units are: their labels, what each cluster holds of each row of counts, and whom.
+
+    `holder` is the unit of a row that came last into a cluster; `row_unit` has the units of each row.
+    """
+
+    labels: Any
+    counts: Any
+    holder: Any
+    row_ptr: Any
+    row_unit: Any
+
+
 @kernel
-def place(u: int, h: int, acts: Any, counts: Any, holder: Any, labels: Any) -> None:
+def place(u: int, h: int, acts: Any, placed: Any) -> None:
     """Put unit u, which is nowhere, into cluster h."""
-    entry_ptr, entry_row, entry_mass = acts[3], acts[4], acts[7]
-    labels[u] = h
-    for e in range(entry_ptr[u], entry_ptr[u + 1]):
-        counts[entry_row[e], h] += entry_mass[e]
-        holder[entry_row[e], h] = u
+    placed.labels[u] = h
+    add_to_rows(u, h, 1, acts, placed.counts)
+    for e in range(acts.entry_ptr[u], acts.entry_ptr[u + 1]):
+        placed.holder[acts.entry_row[e], h] = u
 
 
 @kernel
-def _lift(u: int, acts: Any, counts: Any, labels: Any) -> None:
+def _lift(u: int, acts: Any, placed: Any) -> None:
     """Take unit u out of its cluster."""
-    entry_ptr, entry_row, entry_mass = acts[3], acts[4], acts[7]
-    for e in range(entry_ptr[u], entry_ptr[u + 1]):
-        counts[entry_row[e], labels[u]] -= entry_mass[e]
-    labels[u] = -1
+    add_to_rows(u, placed.labels[u], -1, acts, placed.counts)
+    placed.labels[u] = -1
 
 
 @kernel
-def _mark_taken(u: int, acts: Any, counts: Any, labels: Any, mark: Any, stamp: int) -> None:
+def _mark_taken(u: int, acts: Any, placed: Any, mark: Any, stamp: int) -> None:
     """Stamp the clusters that unit u may not enter; its own is never meaningful."""
-    indptr, indices, _, entry_ptr, entry_row, entry_minus, entry_weight, _ = acts
-    for t in range(indptr[u], indptr[u + 1]):
-        if labels[indices[t]] >= 0:
-            mark[labels[indices[t]]] = stamp
-    for e in range(entry_ptr[u], entry_ptr[u + 1]):
-        if entry_weight[e] == 0.0:
+    for t in range(acts.indptr[u], acts.indptr[u + 1]):
+        h = placed.labels[acts.indices[t]]
+        if h >= 0:
+            mark[h] = stamp
+    for e in range(acts.entry_ptr[u], acts.entry_ptr[u + 1]):
+        if acts.entry_weight[e] == 0.0:
             continue
         for h in range(mark.shape[0]):
-            met = counts[entry_row[e], h]
-            if entry_minus[e] >= 0:
-                met -= counts[entry_minus[e], h]
-            if met > 0:
+            if met_in(e, h, acts, placed.counts) > 0:
                 mark[h] = stamp
 
 
 @kernel
-def greedy(
-    cost: Any, acts: Any, counts: Any, holder: Any, labels: Any, order: Any, mark: Any, state: Any
-) -> int:
+def greedy(cost: Any, acts: Any, placed: Any, order: Any, mark: Any, state: Any) -> int:
     """Put the units of `order` where it is cheapest and free; returns one that finds no place, or -1."""
     k = cost.shape[1]
     for position in range(order.shape[0]):
         u = order[position]
         state[0] += 1
-        _mark_taken(u, acts, counts, labels, mark, state[0])
+        _mark_taken(u, acts, placed, mark, state[0])
         best = -1
         for h in range(k):
             if mark[h] != state[0] and (best < 0 or cost[u, h] < cost[u, best]):
                 best = h
         if best < 0:
             return u
-        place(u, best, acts, counts, holder, labels)
+        place(u, best, acts, placed)
     return -1
 
 
-@kernel
-def _in_the_way(
-    u: int, h: int, acts: Any, row_ptr: Any, row_unit: Any, counts: Any, holder: Any, labels: Any, out: Any
-) -> int:
-    """Write the units of cluster h that forbid it to u; returns their number, or -1 if `out` is too short."""
-    indptr, indices, _, entry_ptr, entry_row, entry_minus, entry_weight, _ = acts
-    room = out.shape[0]
-    n = 0
-    for t in range(indptr[u], indptr[u + 1]):
-        if labels[indices[t]] == h:
-            if n == room:
-                return -1
-            out[n] = indices[t]
-            n += 1
-    for e in range(entry_ptr[u], entry_ptr[u + 1]):
-        if entry_weight[e] == 0.0:
-            continue
-        row, minus = entry_row[e], entry_minus[e]
-        met = counts[row, h]
-        if minus >= 0:
-            met -= counts[minus, h]
-        if met <= 0:
-            continue
-        if minus < 0:
-            v = holder[row, h]
-            known = False
-            for i in range(n):
-                known = known or out[i] == v
-            if not known:
-                if n == room:
-                    return -1
-                out[n] = v
-                n += 1
-            continue
-        if met > room - n or row_ptr[row + 1] - row_ptr[row] > _MAX_SEARCHED:
-            return -1
-        for t in range(row_ptr[row], row_ptr[row + 1]):
-            v = row_unit[t]
-            if labels[v] != h:
-                continue
-            known = False
-            for i in range(n):
-                known = known or out[i] == v
-            if not known:
-                if n == room:
-                    return -1
-                out[n] = v
-                n += 1
+@kernel(inline=True)
+def _add_once(v: int, out: Any, n: int) -> int:
+    """Write v behind the first n of `out`, unless it is among them; returns how many there are now.
+
+    That is one more than `out` can take where there is no room for v.
+    """
+    known = False
+    for i in range(n):
+        known = known or out[i] == v
+    if not known:
+        if n < out.shape[0]:
+            out[n] = v
+        n += 1
     return n
 
 
 @kernel
-def _push(
-    u: int,
-    h: int,
-    cost: Any,
-    acts: Any,
-    row_ptr: Any,
-    row_unit: Any,
-    counts: Any,
-    holder: Any,
-    labels: Any,
-    mark: Any,
-    state: Any,
-    pushed: Any,
-) -> bool:
+def _in_the_way(u: int, h: int, acts: Any, placed: Any, out: Any) -> int:
+    """Write the units of cluster h that forbid it to u; returns their number, or -1 if `out` is too short."""
+    labels, row_ptr, row_unit = placed.labels, placed.row_ptr, placed.row_unit
+    room = out.shape[0]
+    n = 0
+    for t in range(acts.indptr[u], acts.indptr[u + 1]):
+        if labels[acts.indices[t]] == h:
+            if n == room:
+                return -1
+            out[n] = acts.indices[t]
+            n += 1
+    for e in range(acts.entry_ptr[u], acts.entry_ptr[u + 1]):
+        if acts.entry_weight[e] == 0.0:
+            continue
+        met = met_in(e, h, acts, placed.counts)
+        if met <= 0:
+            continue
+        row = acts.entry_row[e]
+        if acts.entry_minus[e] < 0:
+            n = _add_once(placed.holder[row, h], out, n)
+            if n > room:
+                return -1
+            continue
+        if met > room - n or row_ptr[row + 1] - row_ptr[row] > _MAX_SEARCHED:
+            return -1
+        for t in range(row_ptr[row], row_ptr[row + 1]):
+            if labels[row_unit[t]] == h:
+                n = _add_once(row_unit[t], out, n)
+                if n > room:
+                    return -1
+    return n
+
+
+@kernel
+def _push(u: int, h: int, cost: Any, acts: Any, placed: Any, mark: Any, state: Any, pushed: Any) -> bool:
     """Put u into h and those in the way where it is cheapest, if that pays; otherwise change nothing."""
     k = cost.shape[1]
-    a = labels[u]
-    n = _in_the_way(u, h, acts, row_ptr, row_unit, counts, holder, labels, pushed)
+    a = placed.labels[u]
+    n = _in_the_way(u, h, acts, placed, pushed)
     if n < 0:
         return False
     gain = cost[u, a] - cost[u, h]
@@ -169,15 +160,15 @@ def _push(
         compared += cost[v, h]
     if not bound > RELATIVE * compared:
         return False
-    _lift(u, acts, counts, labels)
+    _lift(u, acts, placed)
     for i in range(n):
-        _lift(pushed[i], acts, counts, labels)
-    place(u, h, acts, counts, holder, labels)
+        _lift(pushed[i], acts, placed)
+    place(u, h, acts, placed)
     done = 0
     while done < n:
         v = pushed[done]
         state[0] += 1
-        _mark_taken(v, acts, counts, labels, mark, state[0])
+        _mark_taken(v, acts, placed, mark, state[0])
         best = -1
         for g in range(k):
             if g != h and mark[g] != state[0] and (best < 0 or cost[v, g] < cost[v, best]):
@@ -185,16 +176,16 @@ def _push(
         if best < 0:
             break
         gain += cost[v, h] - cost[v, best]
-        place(v, best, acts, counts, holder, labels)
+        place(v, best, acts, placed)
         done += 1
     if done == n and gain > RELATIVE * compared:
         return True
     for i in range(done):
-        _lift(pushed[i], acts, counts, labels)
-    _lift(u, acts, counts, labels)
+        _lift(pushed[i], acts, placed)
+    _lift(u, acts, placed)
     for i in range(n):
-        place(pushed[i], h, acts, counts, holder, labels)
-    place(u, a, acts, counts, holder, labels)
+        place(pushed[i], h, acts, placed)
+    place(u, a, acts, placed)
     return False
 
 
@@ -202,11 +193,7 @@ def _push(
 def moves(
     cost: Any,
     acts: Any,
-    row_ptr: Any,
-    row_unit: Any,
-    counts: Any,
-    holder: Any,
-    labels: Any,
+    placed: Any,
     order: Any,
     start: int,
     stop: int,
@@ -215,7 +202,7 @@ def moves(
     pushed: Any,
 ) -> int:
     """Move or push units of `order[start:stop]` where that lowers the cost; returns how often it did."""
-    indptr, indices, entry_ptr = acts[0], acts[1], acts[3]
+    labels, indptr, indices, entry_ptr = placed.labels, acts.indptr, acts.indices, acts.entry_ptr
     k = cost.shape[1]
     moves = 0
     for position in range(start, stop):
@@ -234,31 +221,20 @@ def moves(
             for t in range(indptr[u], indptr[u + 1]):
                 mark[labels[indices[t]]] = stamp
         else:
-            _mark_taken(u, acts, counts, labels, mark, stamp)
+            _mark_taken(u, acts, placed, mark, stamp)
         best = a
         for h in range(k):
             if mark[h] != stamp and cost[u, h] < cost[u, best]:
                 best = h
         if cost[u, best] < (1.0 - RELATIVE) * cost[u, a]:
-            _lift(u, acts, counts, labels)
-            place(u, best, acts, counts, holder, labels)
+            _lift(u, acts, placed)
+            place(u, best, acts, placed)
             moves += 1
             a = best
         # clusters that are cheaper still are taken
         for h in range(k):
             if cost[u, h] < (1.0 - RELATIVE) * cost[u, a] and _push(
-                u,
-                h,
-                cost,
-                acts,
-                row_ptr,
-                row_unit,
-                counts,
-                holder,
-                labels,
-                mark,
-                state,
-                pushed,
+                u, h, cost, acts, placed, mark, state, pushed
             ):
                 moves += 1
                 a = h
@@ -291,11 +267,7 @@ def wishes(cost: Any, labels: Any, order: Any, pair: Any, who: Any) -> int:
 def chains(
     cost: Any,
     acts: Any,
-    row_ptr: Any,
-    row_unit: Any,
-    counts: Any,
-    holder: Any,
-    labels: Any,
+    placed: Any,
     pairs: Any,
     first: Any,
     who: Any,
@@ -311,7 +283,8 @@ def chains(
     Pairs `start` to `stop` of `pairs`; `first` and `who` are the wishes of each. A part is looked at once a
     pair, however many of its units wish: it is the same from each of them.
     """
-    indptr, indices, _, entry_ptr, entry_row, entry_minus, entry_weight, _ = acts
+    indptr, indices, entry_ptr = acts.indptr, acts.indices, acts.entry_ptr
+    labels, row_ptr, row_unit = placed.labels, placed.row_ptr, placed.row_unit
     k = cost.shape[1]
     flips = 0
     for position in range(start, stop):
@@ -344,16 +317,11 @@ def chains(
                         queue[tail] = w
                         tail += 1
                 for e in range(entry_ptr[v], entry_ptr[v + 1]):
-                    if entry_weight[e] == 0.0:
+                    if acts.entry_weight[e] == 0.0 or met_in(e, other, acts, placed.counts) <= 0:
                         continue
-                    row, minus = entry_row[e], entry_minus[e]
-                    met = counts[row, other]
-                    if minus >= 0:
-                        met -= counts[minus, other]
-                    if met <= 0:
-                        continue
-                    if minus < 0:
-                        w = holder[row, other]
+                    row = acts.entry_row[e]
+                    if acts.entry_minus[e] < 0:
+                        w = placed.holder[row, other]
                         if seen[w] != stamp:
                             seen[w] = stamp
                             queue[tail] = w
@@ -374,33 +342,21 @@ def chains(
                 for i in range(tail):
                     v = queue[i]
                     row_label = labels[v]
-                    _lift(v, acts, counts, labels)
+                    _lift(v, acts, placed)
                     labels[v] = -2 - (a + b - row_label)
                 for i in range(tail):
                     v = queue[i]
-                    place(v, -2 - labels[v], acts, counts, holder, labels)
+                    place(v, -2 - labels[v], acts, placed)
     return flips
 
 
 @kernel
-def to_cheapest(cost: Any, units: Any, labels: Any) -> None:
-    """Label the units by the least of their costs."""
-    for t in range(units.shape[0]):
-        u = units[t]
-        best = 0
-        for h in range(1, cost.shape[1]):
-            if cost[u, h] < cost[u, best]:
-                best = h
-        labels[u] = best
-
-
-@kernel
-def open_cells(units: Any, acts: Any, counts: Any, labels: Any, mark: Any, state: Any, out: Any) -> None:
+def open_cells(units: Any, acts: Any, placed: Any, mark: Any, state: Any, out: Any) -> None:
     """Lift the units, then write which clusters the others leave open to each."""
     for i in range(units.shape[0]):
-        _lift(units[i], acts, counts, labels)
+        _lift(units[i], acts, placed)
     for i in range(units.shape[0]):
         state[0] += 1
-        _mark_taken(units[i], acts, counts, labels, mark, state[0])
+        _mark_taken(units[i], acts, placed, mark, state[0])
         for h in range(mark.shape[0]):
             out[i, h] = mark[h] != state[0]

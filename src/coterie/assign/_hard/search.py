@@ -9,16 +9,13 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from coterie._arrays import Floats, Labels
-from coterie.assign._core.core import Core
-from coterie.assign._hard.moves import RELATIVE, chains, greedy, moves, open_cells, place, wishes
-from coterie.assign._pairs.search import count_rows
+from coterie._compiled import in_slices
+from coterie.assign._core.core import RELATIVE, Core
+from coterie.assign._core.counts import count_rows
+from coterie.assign._hard.moves import Placed, chains, greedy, moves, open_cells, place, wishes
 
 # Units that one move may push out.
 _MAX_PUSHED = 12
-_SLICE = 5_000_000
-
-# cost, acts, row_ptr, row_unit, counts, holder, labels
-Common = tuple[Any, Any, Any, Any, Any, Any, Any]
 
 
 class HardSearch:
@@ -29,24 +26,22 @@ class HardSearch:
         self.k = k
         self.mark = np.zeros(k, dtype=np.int64)
         self.state = np.zeros(2, dtype=np.int64)
-        self.labels: Labels = np.full(core.n_units, -1, dtype=np.int32)
-        self._reset(self.labels)
+        self._reset(np.full(core.n_units, -1, dtype=np.int32))
 
     def _reset(self, labels: Labels) -> None:
+        core = self.core
+        holder = np.full((core.n_rows, self.k), -1, dtype=np.int64)
+        owner = np.repeat(np.arange(core.n_units), np.diff(core.entry_ptr))
+        known = labels[owner] >= 0
+        holder[core.entry_row[known], labels[owner[known]]] = owner[known]
+        counts = count_rows(core, labels, self.k)
         self.labels = labels
-        self.counts = count_rows(self.core, labels, self.k)
-        self.holder = np.full((self.core.n_rows, self.k), -1, dtype=np.int64)
-        owner = np.repeat(np.arange(self.core.n_units), np.diff(self.core.entry_ptr))
-        placed = labels[owner] >= 0
-        self.holder[self.core.entry_row[placed], labels[owner[placed]]] = owner[placed]
+        self.placed = Placed(labels, counts, holder, core.row_ptr, core.row_unit)
 
     def greedy(self, cost: Floats, order: Any, given: Labels | None = None) -> int:
         """Label the units of `order` one by one, on top of `given`; returns a unit without a place, or -1."""
-        start = np.full(self.core.n_units, -1, dtype=np.int32) if given is None else given.copy()
-        self._reset(start)
-        return int(
-            greedy(cost, self.core.acts, self.counts, self.holder, self.labels, order, self.mark, self.state)
-        )
+        self._reset(np.full(self.core.n_units, -1, dtype=np.int32) if given is None else given.copy())
+        return int(greedy(cost, self.core.acts, self.placed, order, self.mark, self.state))
 
     def start_from(self, labels: Labels) -> None:
         """Take a legal labelling as it is."""
@@ -60,18 +55,19 @@ class HardSearch:
         core, k = self.core, self.k
         if not len(order) or k == 1:
             return 0
-        common = cost, core.acts, core.row_ptr, core.row_unit, self.counts, self.holder, self.labels
+        common = cost, core.acts, self.placed
         pushed = np.empty(_MAX_PUSHED, dtype=np.int64)
         seen = np.zeros(core.n_units, dtype=np.int64)
         row_seen = np.zeros((core.n_rows, 2), dtype=np.int64)
         queue = np.empty(core.n_units + 1, dtype=np.int64)
-        step = max(1, _SLICE // (1 + k + (len(core.indices) + k * len(core.entry_row)) // core.n_units))
+        # a push costs as much as some visits
+        work = 4 * (1 + k + (len(core.indices) + k * len(core.entry_row)) // core.n_units)
         total = 0
         for _ in range(max_rounds):
-            steps = 0
-            for start in range(0, len(order), step):
-                stop = min(start + step, len(order))
-                steps += moves(*common, order, start, stop, self.mark, self.state, pushed)
+            steps = sum(
+                moves(*common, order, start, stop, self.mark, self.state, pushed)
+                for start, stop in in_slices(len(order), work)
+            )
             # in one of many passes with much to do for single units, the rest can wait
             if max_rounds == 1 and steps > max(16, core.n_units // 100):
                 return total + steps
@@ -90,16 +86,18 @@ class HardSearch:
             return False
         cells = np.empty((len(units), self.k), dtype=np.bool_)
         acts = self.core.acts
-        open_cells(units, acts, self.counts, self.labels, self.mark, self.state, cells)
+        open_cells(units, acts, self.placed, self.mark, self.state, cells)
         price = np.where(cells, cost[units], np.inf)
         after = linear_sum_assignment(price)[1].astype(np.int32)
         now, then = cost[units, before].sum(), price[here, after].sum()
         better = bool(then < (1.0 - RELATIVE) * now)
         for u, h in zip(units.tolist(), (after if better else before).tolist(), strict=True):
-            place(u, h, acts, self.counts, self.holder, self.labels)
+            place(u, h, acts, self.placed)
         return better
 
-    def _chains(self, common: Common, order: Any, seen: Any, row_seen: Any, queue: Any) -> int:
+    def _chains(
+        self, common: tuple[Any, Any, Placed], order: Any, seen: Any, row_seen: Any, queue: Any
+    ) -> int:
         cost, nobody = common[0], np.empty(0, dtype=np.int64)
         n_wishes = wishes(cost, self.labels, order, nobody, nobody)
         if not n_wishes:

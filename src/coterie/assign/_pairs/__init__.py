@@ -6,7 +6,6 @@ from coterie._lazy import attach
 
 if TYPE_CHECKING:
     from coterie.assign._pairs.field import exchange_ends, move_parts, sweep_fields
-    from coterie.assign._pairs.search import count_rows
     from coterie.assign._pairs.soft_pairs import SoftSolver
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -8,19 +8,11 @@ import numpy as np
 
 from coterie._arrays import Floats, Labels
 from coterie.assign._core.core import Core
+from coterie.assign._core.counts import count_rows
 from coterie.assign._pairs.moves import exchange, find_due, move_blocks, paid, sweep
 
 # Steps between two returns to Python: well under half a second.
 _SLICE = 20_000_000
-
-
-def count_rows(core: Core, labels: Labels, k: int) -> Any:
-    """How many items of each row each cluster holds; units labelled -1 are in none."""
-    counts = np.zeros((core.n_rows, k), dtype=np.int32)
-    owner = np.repeat(np.arange(core.n_units), np.diff(core.entry_ptr))
-    placed = labels[owner] >= 0
-    np.add.at(counts, (core.entry_row[placed], labels[owner[placed]]), core.entry_mass[placed])
-    return counts
 
 
 def pair_energy(core: Core, labels: Labels, k: int) -> float:

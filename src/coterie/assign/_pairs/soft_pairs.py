@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
-from coterie._arrays import Labels
+from coterie._arrays import Floats, Labels
 from coterie.assign._core.assignment import (
     Assignment,
     own_costs,
@@ -16,17 +16,19 @@ from coterie.assign._core.assignment import (
     to_units,
     unit_costs,
 )
-from coterie.assign._core.core import Core, Floats, build_core, soft_penalty
-from coterie.assign._exact.pairs import solve_exactly
-from coterie.assign._hard.hard_pairs import HardSolver, turned
-from coterie.assign._hard.moves import to_cheapest
+from coterie.assign._core.core import Core, build_core, soft_penalty, turned
+from coterie.assign._core.counts import count_rows, to_cheapest
+from coterie.assign._core.solver import CoreSolver, Scores
 from coterie.assign._pairs.search import improve_soft, pair_energy
 from coterie.constraints import Constraints
 from coterie.exceptions import InfeasibleConstraintsError
 
 
-class SoftSolver:
-    """Labels of the units of a core under prices and prohibitions; one for all passes of a fit."""
+class SoftSolver(CoreSolver):
+    """Labels of the units of a core under prices and prohibitions; one for all passes of a fit.
+
+    `weight` is what a broken statement of strength 1 costs in `core`.
+    """
 
     def __init__(
         self,
@@ -35,18 +37,24 @@ class SoftSolver:
         k: int,
         *,
         rng: np.random.RandomState,
+        weight: float = 1.0,
         budget: int = 1_000_000,
         max_sweeps: int = 100,
     ) -> None:
+        self.known, self.weight = known, weight
         self.core, self.k, self.rng, self.max_sweeps = core, k, rng, max_sweeps
         acting = core.acting
         self.acting, self.idle = np.flatnonzero(acting), np.flatnonzero(~acting)
-        # what must hold is met first, and every later move keeps it
-        self.hard = (
-            HardSolver(known.only_hard(), core.only_forbidden(), k, budget=budget, rng=rng)
-            if core.forbids
-            else None
-        )
+        self.hard: Any = None
+        if core.forbids:  # what must hold is met first, and every later move keeps it
+            from coterie.assign._hard.hard_pairs import HardSolver
+
+            self.hard = HardSolver(known.only_hard(), core.only_forbidden(), k, budget=budget, rng=rng)
+
+    @classmethod
+    def at_weight(cls, known: Constraints, weight: float, k: int, rng: np.random.RandomState) -> SoftSolver:
+        """The solver where a broken statement of strength 1 costs `weight`."""
+        return cls(known, build_core(known, "hard").scaled(weight), k, rng=rng, weight=weight)
 
     def first(self, cost: Floats) -> Labels:
         """The cheapest labels, but for what is forbidden."""
@@ -61,9 +69,25 @@ class SoftSolver:
         to_cheapest(cost, self.idle, labels)
         return labels, moves
 
+    def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
+        return self.improve(cost, self.first(cost) if labels is None else labels, 100 if last else 1)[0]
+
     def penalty(self, labels: Labels) -> float:
-        """What broken statements cost."""
         return pair_energy(self.core, labels, self.k)
+
+    def final_penalty(self, labels: Labels) -> float:
+        return self.weight * soft_penalty(self.known, labels) if self.weight else 0.0
+
+    def ties(self, labels: Labels) -> Floats:
+        core = self.core
+        head = np.repeat(np.arange(core.n_units), np.diff(core.indptr))
+        together = (labels[head] == labels[core.indices]) & np.isfinite(core.weight)
+        total = np.bincount(head[together], core.weight[together], core.n_units)
+        owner = np.repeat(np.arange(core.n_units), np.diff(core.entry_ptr))
+        mates = count_rows(core, labels, self.k)[core.entry_row, labels[owner]] - core.entry_mass
+        priced = np.isfinite(core.entry_weight)
+        groups = np.bincount(owner[priced], core.entry_weight[priced] * mates[priced], core.n_units)
+        return (total + groups).astype(np.float64)
 
 
 def soft_pairs(
@@ -144,6 +168,8 @@ def soft_pairs(
     if method == "local":
         of_unit, moves = solver.improve(price, of_unit)
     else:
+        from coterie.assign._exact.pairs import solve_exactly
+
         best, optimal = solve_exactly(core, price, 1_000_000)
         of_unit = of_unit if best is None else best
         if not optimal:

@@ -15,9 +15,9 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from coterie._arrays import NOTHING, Floats, Index, Labels
+from coterie._words import format_number as said
 from coterie.base import warn_user
 from coterie.constraints import Shortfall
-from coterie.constraints._model import said
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError, ViolatedConstraintsWarning
 
 # No maximum, as a multiple of all there is: a cluster that holds everything is not at its maximum.
@@ -63,7 +63,8 @@ class Limits:
 
     def held(self, labels: Labels) -> Floats:
         """Load of each kind in each cluster under some labels (-1: nowhere)."""
-        width = self.k + 1
+        # a tree that came to a dead end has more clusters than were asked for
+        width = max(self.k, int(labels.max(initial=-1)) + 1) + 1
         node = labels + 1 if not len(self.kind) else self.kind * np.int64(width) + labels + 1
         found = np.bincount(node, self.load if len(self.load) else None, self.n_kinds * width)
         return np.ascontiguousarray(found.reshape(-1, width)[:, 1:], dtype=np.float64)

@@ -17,7 +17,7 @@ import numpy as np
 from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import kernel
 from coterie.assign._core.core import Core
-from coterie.assign._pairs.search import count_rows
+from coterie.assign._core.counts import count_rows
 
 # Units that are looked at for single steps and for exchanges: those that lose least by another cluster. They
 # are chosen anew after so many steps.

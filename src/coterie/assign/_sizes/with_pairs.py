@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from coterie._arrays import Floats, Index, Labels
+from coterie._words import format_number as said
 from coterie.assign._core.assignment import own_costs, to_units, unit_costs
 from coterie.assign._core.core import Core
 from coterie.assign._exact.sizes import best_units
@@ -21,7 +22,6 @@ from coterie.assign._pairs.search import pair_energy
 from coterie.assign._sizes.bounds import MAX_CELLS, SizeBounds, in_units
 from coterie.assign._sizes.transport import InfeasibleFlowError, Sized, Transport
 from coterie.assign._sizes.whole_units import Loads, Settle
-from coterie.constraints._model import said
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
 
 # So small an integer program is worth its while even where the search met all bounds.

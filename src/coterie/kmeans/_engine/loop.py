@@ -8,7 +8,6 @@ stopping are those of scikit-learn's KMeans: labels unchanged, or centres nearly
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,52 +15,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coterie._arrays import NOBODY, Floats, Index, Labels
+from coterie._arrays import NOBODY, NOTHING, Floats, Index, Labels
 from coterie._compiled import kernel
-from coterie.assign._core import Core
-from coterie.distortion import Cosine, Distortion
+from coterie.assign._core import CoreSolver
+from coterie.distortion import Distortion
+from coterie.distortion._rows import SparsePoints
 
-# Below this share of the spread of the data, too few digits of a distortion that comes from sums are left.
-_FEW_DIGITS = 1e-4
 # Candidates that are looked at to refill an empty cluster.
 _MOST_TRIED = 100
-
-Scores = Callable[[Index], Floats]
-
-
-class CoreSolver(ABC):
-    """Labels the units of the core, one start after the other; by default nothing stated is broken."""
-
-    core: Core
-    # whether a pass may cost more than the one before, so that the best must be remembered
-    may_rise = False
-
-    @abstractmethod
-    def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
-        """Labels for the given costs, from those before (None in the first pass of a start).
-
-        Another pass goes on where this one stops, unless it is the last.
-        """
-
-    def penalty(self, labels: Labels) -> float:
-        """What broken statements add to the objective."""
-        return 0.0
-
-    def final_penalty(self, labels: Labels) -> float:
-        """The same of the labels of all items, counted by its definition."""
-        return 0.0
-
-    def ties(self, labels: Labels) -> Floats:
-        """What each unit pays for sharing its cluster; negative where it gains."""
-        return np.zeros(len(labels))
-
-    def reprice(self, centres: Floats) -> None:
-        """Take note of new centres, or of a new metric; `penalty` and `assign` come after it."""
-        return
-
-    def pull(self, labels: Labels, centres: Floats) -> tuple[Floats, Floats] | None:
-        """Sums and masses by cluster with which broken statements pull at the centres."""
-        return None
 
 
 @dataclass
@@ -69,7 +30,7 @@ class Outcome:
     """Where a start ended."""
 
     labels: Labels
-    centres: Floats
+    centres: Any
     inertia: float
     objective: float
     history: list[float]
@@ -130,8 +91,7 @@ class PrototypeLoop:
             self.skip = np.zeros(points.n, dtype=np.uint8)
             self.skip[core.items] = 1
             self.unit_sums = points.add_up(core.items, core.unit, core.n_units, distortion.factor)
-            mass = distortion.mass[core.items] if len(distortion.mass) else np.ones(len(core.items))
-            self.unit_mass = np.bincount(core.unit, mass, core.n_units)
+            self.unit_mass = np.bincount(core.unit, distortion.weights(core.items), core.n_units)
             self.cost = np.empty((core.n_units, k))
 
     def run(self, centres: Floats, *, max_iter: int, tol: float, step: Callable[[float], bool]) -> Outcome:
@@ -220,16 +180,8 @@ class PrototypeLoop:
         """Give the units of the core their labels; returns the number of those that changed."""
         moved = np.flatnonzero(found != self.unit_labels)
         if sparse.issparse(self.unit_sums):
-            change: list[Any] = [0.0, 0.0, 0]
-            for sign, labels in ((-1, self.unit_labels), (1, found)):
-                rows = moved[labels[moved] >= 0]
-                where = labels[rows], np.arange(len(rows))
-                gather = sparse.csr_matrix((np.ones(len(rows)), where), (self.k, len(rows)))
-                weighty = labels[rows][self.unit_mass[rows] > 0]
-                change[0] += sign * (gather @ self.unit_sums[rows]).toarray()
-                change[1] += sign * np.bincount(labels[rows], self.unit_mass[rows], self.k)
-                change[2] += sign * np.bincount(weighty, minlength=self.k)
-            self._add_to_totals(tuple(change))
+            units = SparsePoints(self.unit_sums)
+            self._shift_totals(moved, self.unit_labels, found, units, NOTHING, self.unit_mass)
         else:
             _shift(self.unit_sums, self.unit_mass, moved, self.unit_labels, found, *self.totals)
             self._add_to_totals(None)
@@ -239,6 +191,21 @@ class PrototypeLoop:
         else:
             self.labels[self.core.items] = found[self.core.unit]
         return len(moved)
+
+    def _shift_totals(
+        self, moved: Index, before: Labels, after: Labels, points: Any, factor: Floats, mass: Any
+    ) -> None:
+        """Bring the totals up to date by what moved; labels that are no cluster do not count."""
+        change: list[Any] = [0.0, 0.0, 0]
+        for sign, labels in ((-1, before), (1, after)):
+            rows = moved[(labels[moved] >= 0) & (labels[moved] < self.k)]
+            group = labels[rows].astype(np.int64)
+            sums = points.add_up(rows, group, self.k, factor)
+            weight = mass[rows] if len(mass) else np.ones(len(rows))
+            change[0] += sign * (sums.toarray() if sparse.issparse(sums) else sums)
+            change[1] += sign * np.bincount(group, weight, self.k)
+            change[2] += sign * np.bincount(group[weight > 0], minlength=self.k)
+        self._add_to_totals(tuple(change))
 
     def _add_to_totals(self, change: tuple[Any, Any, Any] | None) -> None:
         """Bring sums, masses and counts up to date; rounding may leave crumbs where nothing is left."""
@@ -252,11 +219,7 @@ class PrototypeLoop:
         return self.share * self._inertia(centres) + self.penalty
 
     def _inertia(self, centres: Floats) -> float:
-        """The distortion: from the sums, or item by item where that would leave too few digits."""
-        value = self.distortion.value(*self.totals[:2], centres)
-        if value < _FEW_DIGITS * self.distortion.spread:
-            value = float(self.distortion.to_own(self.labels, centres).sum())
-        return value
+        return self.distortion.inertia(self.labels, self.totals, centres)
 
     def _update(self, centres: Floats) -> Floats:
         """The best centres; an empty cluster first takes in the unit that gains most by it."""
@@ -270,7 +233,7 @@ class PrototypeLoop:
         more = None if self.solver is None else self.solver.pull(self.unit_labels, centres)
         if more is not None:
             sums, masses = sums + more[0], masses + more[1]
-        return self.distortion.centres(sums, masses, centres)
+        return self.distortion.best_centres(self.labels, (sums, masses), centres)
 
     def _crumbs(self) -> float:
         """Gains below this are rounding."""
@@ -285,8 +248,7 @@ class PrototypeLoop:
         own = self.share * self.distortion.to_own(self.labels, centres)
         crumbs = self._crumbs()
         gain = own.copy()
-        if isinstance(self.distortion, Cosine):
-            gain[self.distortion.scale == 0] = -np.inf  # a row of zeros has no direction to give
+        gain[self.distortion.without_centre()] = -np.inf
         unit_gain: Any = np.empty(0)
         if self.solver is not None:
             gain[self.core.items] = -np.inf
@@ -323,10 +285,11 @@ class PrototypeLoop:
                 break
 
     def _move_row(self, row: int, source: int, h: int) -> None:
-        factor = self.distortion.mass[row] if len(self.distortion.mass) else 1.0
-        moved = factor * self.distortion.rows(np.array([row]))[0]
+        item = np.array([row])
+        mass = self.distortion.weights(item)[0]
+        moved = mass * self.distortion.rows(item)[0]
         self.labels[row] = h
-        for total, amount in zip(self.totals, (moved, factor, 1), strict=True):
+        for total, amount in zip(self.totals, (moved, mass, 1), strict=True):
             total[source] -= amount
             total[h] += amount
 

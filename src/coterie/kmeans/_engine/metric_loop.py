@@ -66,9 +66,6 @@ class MetricLoop(PrototypeLoop):
         sums = distortion.points.add_up(rows, self.labels.astype(np.int64), self.k, distortion.factor)
         self.totals[0][:] = sums.toarray() if sparse.issparse(sums) else sums
 
-    def _inertia(self, centres: Floats) -> float:
-        return self.distortion.value(*self.totals[:2], centres)
-
     def _assign(self, centres: Floats, last: bool = False) -> int:
         changed = super()._assign(centres, last)
         self.quiet = 0 if changed else self.quiet + 1

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from coterie._arrays import NOBODY, Floats, Labels
 from coterie.assign._sizes import SizeBounds, Sized, shortfalls, tell_shortfall
 from coterie.constraints import Shortfall
-from coterie.distortion import Cosine, Manhattan
 from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
 
 
@@ -53,11 +50,11 @@ class SizedLoop(PrototypeLoop):
         self.outlier_cost = outlier_cost
         self.costs = np.empty((distortion.points.n, len(bounds.low)), dtype=distortion.points.X.dtype)
         if outlier_cost is not None:
-            mass = distortion.mass if len(distortion.mass) else 1.0
             most = np.finfo(self.costs.dtype).max / 4.0
-            self.costs[:, k] = np.minimum(share * outlier_cost * mass - distortion.constants(), most)
+            left_out = distortion.weighted(np.full(distortion.points.n, share * outlier_cost))
+            self.costs[:, k] = np.minimum(left_out - distortion.constants(), most)
         self.priced = _with_weight(distortion)
-        self.by_sums = not isinstance(distortion, Manhattan) and outlier_cost is None
+        self.by_sums = distortion.by_sums and outlier_cost is None
         self.simple = self.by_sums and solver.plain
 
     def run(self, centres: Floats, *, max_iter: int, tol: float, step: Callable[[float], bool]) -> Outcome:
@@ -101,17 +98,9 @@ class SizedLoop(PrototypeLoop):
         """Take new labels over, and bring the sums of the clusters up to date by what moved."""
         moved = np.flatnonzero(labels != self.labels)
         distortion = self.distortion
-        if not isinstance(distortion, Manhattan):
-            change: list[Any] = [0.0, 0.0, 0]
-            for sign, of in ((-1, self.labels), (1, labels)):
-                rows = moved[(of[moved] >= 0) & (of[moved] < self.k)]
-                group = of[rows].astype(np.int64)
-                sums = distortion.points.add_up(rows, group, self.k, distortion.factor)
-                mass = distortion.mass[rows] if len(distortion.mass) else np.ones(len(rows))
-                change[0] += sign * (sums.toarray() if sparse.issparse(sums) else sums)
-                change[1] += sign * np.bincount(group, mass, self.k)
-                change[2] += sign * np.bincount(group[mass > 0], minlength=self.k)
-            self._add_to_totals(tuple(change))
+        if distortion.by_sums:
+            points = distortion.points
+            self._shift_totals(moved, self.labels, labels, points, distortion.factor, distortion.mass)
         self.labels = labels.astype(np.int32, copy=True)
         return len(moved)
 
@@ -121,8 +110,7 @@ class SizedLoop(PrototypeLoop):
         if self.pair_penalty is not None:
             total += self.pair_penalty(self.labels)
         if self.outlier_cost is not None:
-            out = self.labels == self.k
-            mass = self.distortion.mass[out].sum() if len(self.distortion.mass) else out.sum()
+            mass = self.distortion.weights(np.flatnonzero(self.labels == self.k)).sum()
             total += self.share * self.outlier_cost * float(mass)
         return total
 
@@ -133,12 +121,6 @@ class SizedLoop(PrototypeLoop):
         inside = self.labels < self.k
         own = self.distortion.to_own(np.where(inside, self.labels, 0), centres)
         return max(float(own[inside].sum()), 0.0)
-
-    def _best_centres(self, centres: Floats) -> Floats:
-        if isinstance(self.distortion, Manhattan):
-            held = np.where(self.labels < self.k, self.labels, -1)
-            return self.distortion.best_centres(held, None, centres)
-        return super()._best_centres(centres)
 
     def _update(self, centres: Floats) -> Floats:
         # an empty cluster is refilled where that cannot break a bound; otherwise its centre stays
@@ -193,7 +175,4 @@ def _with_weight(distortion: Any) -> Any:
     mass = distortion.mass
     if not len(mass) or mass.all():
         return distortion
-    priced = copy(distortion)
-    priced.mass = np.where(mass > 0, mass, 1e-9 * mass[mass > 0].min())
-    priced.factor = priced.mass * distortion.scale if isinstance(distortion, Cosine) else priced.mass
-    return priced
+    return distortion.reweighted(np.where(mass > 0, mass, 1e-9 * mass[mass > 0].min()))

@@ -9,9 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from coterie._arrays import Floats, Labels
-from coterie.assign._core import nearest
 from coterie.assign._sizes import SizeBounds
-from coterie.distortion import Cosine
 from coterie.kmeans._engine.starts import Starts
 
 # The book's initialisation: draws of centres, and runs of plain k-means, before it takes what it has.
@@ -34,7 +32,7 @@ def book_start(starts: Starts, bounds: SizeBounds, plain: Callable[[Floats], Lab
     for _ in range(_MAX_RUNS):
         for _ in range(_MAX_DRAWS):
             centres = starts.random()
-            if not short(nearest(starts.distortion, centres)):
+            if not short(starts.distortion.nearest(centres)):
                 break
         if not short(plain(centres)):
             break
@@ -49,9 +47,7 @@ def within_range(starts: Starts) -> Floats:
         low, high = low.toarray().ravel(), high.toarray().ravel()
     drawn = starts.rng.uniform(size=(starts.k, starts.distortion.points.d))
     centres = np.asarray(low + drawn * (high - low), dtype=np.float64)
-    if isinstance(starts.distortion, Cosine):  # where all is zero there is no direction to draw
-        centres[~centres.any(axis=1)] = 1.0
-    return starts.distortion.as_centres(centres)
+    return starts.distortion.stand_in(centres)
 
 
 def far_from(distortion: Any, centres: Floats) -> float:

@@ -16,7 +16,7 @@ from scipy import sparse
 from coterie._arrays import Floats, Index
 from coterie._compiled import chunk_rows, over_chunks
 from coterie.constraints import Constraints
-from coterie.distortion import Cosine, Distortion, total_of
+from coterie.distortion import Distortion
 
 RandomState = np.random.RandomState
 # By how much a feature of the middle is shaken, in all: as in the authors' program.
@@ -61,8 +61,7 @@ class Starts:
             rank[kept] = np.arange(len(kept))
             inside = rank[group] >= 0
             items, group = self.items[inside], rank[group[inside]]
-            mass = self.distortion.mass[items] if len(self.distortion.mass) else np.ones(len(items))
-            total = np.bincount(group, mass, len(kept)).astype(np.float64)
+            total = np.bincount(group, self.distortion.weights(items), len(kept)).astype(np.float64)
             sums = self.distortion.points.add_up(items, group, len(kept), self.distortion.factor)
             scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
             means = sparse.diags(scale) @ sums if sparse.issparse(sums) else sums * scale[:, None]
@@ -81,16 +80,14 @@ class Starts:
         centres = _dense(means[chosen])
         if len(chosen) < self.k:
             centres = np.concatenate([centres, self._apart_from(component[chosen])])
-        if self.distortion.name == "cosine":
-            centres = centres[np.linalg.norm(centres, axis=1) > 0]
-        return self.distortion.stand_in(centres)
+        return self.distortion.stand_in(self.distortion.possible_centres(centres))
 
     def perturbed(self) -> Floats:
         """Neighbourhoods by weighted farthest-first, then the middle of the data, each feature shaken."""
         means, mass, _ = self._neighbourhoods()
         chosen = list(range(len(mass))) if len(mass) <= self.k else self._farthest_first(means, mass)
         n, d = self.distortion.points.n, self.distortion.points.d
-        middle = total_of(self.distortion, np.arange(n)) / self.distortion.total
+        middle = self.distortion.total_of(np.arange(n)) / self.distortion.total
         shaken = middle * (1.0 + _SHAKEN * (self.rng.uniform(size=(self.k - len(chosen), d)) - 0.5))
         found = [_dense(means[chosen])] if chosen else []
         return self.distortion.stand_in(np.concatenate([*found, shaken]))
@@ -138,19 +135,7 @@ class Starts:
         found = np.flatnonzero(met == len(components))[:1]
         if not len(found):
             return np.empty((0, self.distortion.points.d))
-        return self.centre_of(np.flatnonzero(graph.component == found[0]))[None]
-
-    def centre_of(self, items: Index) -> Floats:
-        """The centre of some items; the first of them that has one where they cancel each other."""
-        distortion = self.distortion
-        if len(distortion.mass) and not distortion.mass[items].any():
-            return self._as_rows(items[:1])[0]
-        sums = total_of(distortion, items)
-        masses = np.array([distortion.mass[items].sum() if len(distortion.mass) else float(len(items))])
-        if isinstance(distortion, Cosine) and not np.linalg.norm(sums) > 1e-12 * masses[0]:
-            facing = items[distortion.scale[items] > 0]
-            return self._as_rows(facing[:1] if len(facing) else items[:1])[0]
-        return distortion.centres(sums[None], masses, sums[None])[0]
+        return self.distortion.centre_of(np.flatnonzero(graph.component == found[0]))[None]
 
     def random(self) -> Floats:
         """Rows at random, by their weight."""
@@ -186,13 +171,13 @@ class Starts:
 
         if not len(centres):
             among = self.items if joined and len(self.items) else np.arange(n)
-            running = np.cumsum(mass[among] if len(mass) else np.ones(len(among)))
+            running = np.cumsum(distortion.weights(among))
             at = np.searchsorted(running, rng.uniform() * running[-1], side="right")
             centres = self._stand_ins(among[[min(int(at), len(among) - 1)]], joined)
         added = centres
         over_chunks(lower, n, rows)
         while len(centres) < k:
-            running = np.cumsum(nearest * mass if len(mass) else nearest)
+            running = np.cumsum(distortion.weighted(nearest))
             drawn = np.searchsorted(running, rng.uniform(size=trials) * running[-1])
             if not running[-1] > 0:  # nothing is left that is not a centre already
                 drawn = rng.randint(n, size=trials)
@@ -214,7 +199,7 @@ class Starts:
             for position, number in enumerate(self.known.components[items].tolist()):
                 start, stop = np.searchsorted(component, [number, number + 1])
                 if stop - start > 1:
-                    centres[position] = self.centre_of(members[start:stop])
+                    centres[position] = self.distortion.centre_of(members[start:stop])
         return centres
 
 

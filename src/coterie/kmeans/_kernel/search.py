@@ -16,9 +16,8 @@ import numpy as np
 
 from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import in_slices
-from coterie.assign._core import build_core
-from coterie.assign._hard import HardSolver, turned
-from coterie.assign._pairs import count_rows
+from coterie.assign._core import build_core, count_rows, turned
+from coterie.assign._hard import HardSolver
 from coterie.base import least_eigenvalue
 from coterie.constraints import Constraints
 from coterie.kmeans._kernel.moves import Forbidden, Scratch, Sums, ban, flip_chains, move_blocks, sweep

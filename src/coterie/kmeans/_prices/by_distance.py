@@ -18,13 +18,11 @@ import numpy as np
 from scipy import sparse
 
 from coterie._arrays import Floats, Index, Labels
-from coterie.assign._core import build_core
-from coterie.assign._hard import turned
-from coterie.assign._pairs import SoftSolver, count_rows, exchange_ends, move_parts, sweep_fields
+from coterie.assign._core import CoreSolver, Scores, build_core, count_rows, turned
+from coterie.assign._pairs import SoftSolver, exchange_ends, move_parts, sweep_fields
 from coterie.constraints import Constraints
 from coterie.constraints._model import StatedPairs
 from coterie.distortion import BrokenPairs
-from coterie.kmeans._engine.loop import CoreSolver, Scores
 from coterie.kmeans._engine.starts import RandomState
 
 # Steps between two returns to Python.

@@ -20,10 +20,10 @@ import numpy as np
 from scipy import sparse
 
 from coterie._arrays import Floats, Index, Labels
+from coterie.assign._core import Scores
 from coterie.constraints import Constraints
 from coterie.constraints._model import StatedPairs
 from coterie.distortion import BrokenPairs
-from coterie.kmeans._engine.loop import Scores
 from coterie.kmeans._engine.starts import RandomState
 from coterie.kmeans._prices.by_distance import PricedPairs
 

@@ -13,13 +13,12 @@ from scipy.spatial.distance import cdist
 
 from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import over_chunks
-from coterie.assign._core import Core, build_core
+from coterie.assign._core import Core, CoreSolver, Scores, build_core, count_rows
 from coterie.assign._hard import HardSolver
-from coterie.assign._pairs import count_rows
 from coterie.constraints import Constraints
 from coterie.constraints._model import stated_pairs
 from coterie.distortion import SquaredEuclidean
-from coterie.kmeans._engine.loop import CoreSolver, Outcome, PrototypeLoop, Scores
+from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
 from coterie.kmeans._engine.starts import RandomState
 from coterie.kmeans._prices.cvqe_moves import (
     AS_FAR,

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from coterie._arrays import Floats, Index, Labels
-from coterie.assign._core import build_core, soft_penalty
-from coterie.assign._hard import turned
+from coterie.assign._core import build_core, soft_penalty, turned
 from coterie.assign._pairs import SoftSolver
 from coterie.constraints import Constraints
 from coterie.kmeans._kernel import Descent, Found, ItemKernel, contracted
