@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from coterie._arrays import Floats, Index, Labels
+from coterie._compiled import kernel
 from coterie.assign._core import build_core
 from coterie.assign._pairs import Energy, SoftSolver
 from coterie.constraints import Constraints
@@ -46,6 +46,8 @@ class PricedPairs(SoftSolver):
         u, v = self.ends
         self.between = np.flatnonzero(u != v)
         u, v = u[self.between], v[self.between]
+        # each pair between two units is on two edges, there and back
+        self.of_edge = np.tile(self.between, 2)
         self.edge = np.concatenate([np.searchsorted(key, a * core.n_units + b) for a, b in ((u, v), (v, u))])
         # a cannot-link inside a unit is paid wherever the unit goes, by the price there
         self.within = np.flatnonzero(self.cannot & (self.ends[0] == self.ends[1]))
@@ -71,8 +73,9 @@ class PricedPairs(SoftSolver):
         together = np.where(cannot, self.pair_price, -self.pair_price)
         if by_cluster:
             must = np.flatnonzero(~self.cannot & (self.ends[0] != self.ends[1]))
-            ends = np.concatenate([end[must] for end in self.ends])
-            half = _gather(ends, self.core.n_units) @ np.tile(0.5 * self.pair_price[must], (2, 1))
+            half = np.zeros((self.core.n_units, self.k))
+            for end in self.ends:
+                _add_rows(0.5 * self.pair_price, must, end[must], half)
             self._price_by_cluster(together, half)
         else:
             self.core.weight[:] = self.base
@@ -81,16 +84,13 @@ class PricedPairs(SoftSolver):
     def _price_by_cluster(self, together: Floats, half: Any) -> None:
         """Take what each pair costs together in a cluster, and what must-links add to the cost of units."""
         self.rounds_a_pass = 100
-        self.price = self._to_edges @ np.tile(together[self.between], (2, 1))
-        self.price[np.isinf(self.base)] = np.inf
+        self.price = np.repeat(self.base[:, None], self.k, axis=1)
+        _add_rows(together, self.of_edge, self.edge, self.price)
         self.half = half
         self.own: Any = 0.0
         if len(self.within):
-            self.own = _gather(self.ends[0][self.within], self.core.n_units) @ together[self.within]
-
-    @cached_property
-    def _to_edges(self) -> Any:
-        return _gather(self.edge, len(self.base))
+            self.own = np.zeros((self.core.n_units, self.k))
+            _add_rows(together, self.within, self.ends[0][self.within], self.own)
 
     def energy(self, cost: Floats) -> Energy:
         if self.price.shape[1] == 1:
@@ -132,6 +132,9 @@ def _above_least(cost: Floats) -> Floats:
     return cost
 
 
-def _gather(group: Index, n: int) -> Any:
-    """What adds rows up by their group."""
-    return sparse.csr_matrix((np.ones(len(group)), (group, np.arange(len(group)))), (n, len(group)))
+@kernel
+def _add_rows(values: Any, rows: Any, where: Any, out: Any) -> None:
+    """Add some rows of `values` to those of `out` that are theirs."""
+    for t in range(rows.shape[0]):
+        for h in range(out.shape[1]):
+            out[where[t], h] += values[rows[t], h]

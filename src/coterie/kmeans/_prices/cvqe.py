@@ -70,6 +70,21 @@ def _linear_prices(D: Any, near: Any, i: Any, j: Any, cannot: Any, strength: Any
                 out[p, h] = 0.5 * strength[p] * (D[u, m] if D[u, h] > D[v, h] else D[v, n])
 
 
+@kernel
+def _paid(D: Any, C: Any, i: Any, j: Any, cannot: Any, strength: Any, together: Any, labels: Any) -> Any:
+    """What broken must-links and broken cannot-links cost; C has no rows in the linear form."""
+    must = apart = 0.0
+    for p in range(together.shape[0]):
+        a, b = labels[i[p]], labels[j[p]]
+        if cannot[p]:
+            apart += together[p, a] if a == b else 0.0
+        elif a != b and C.shape[0] > 0:
+            must += 0.5 * strength[p] * C[a, b]
+        elif a != b:
+            must += 0.25 * strength[p] * (D[i[p], b] + D[j[p], a])
+    return must, apart
+
+
 class PricedByCentres(PricedPairs):
     """Soft pairs cost distances to centres, or between them; hard statements hold."""
 
@@ -100,7 +115,7 @@ class PricedByCentres(PricedPairs):
         self.D: Floats = np.empty((n, k))
         self.near = np.empty((n, 2), dtype=np.int64)
         self.together = np.empty((len(s), k))
-        self.C, self.apart = np.zeros((k, k)), np.zeros(k)
+        self.C, self.apart = np.zeros((0, 0) if linear else (k, k)), np.zeros(k)
         points, typical = distortion.points, distortion.typical
         if sparse.issparse(points.X):
             self.square = points.squared_norms()[self.items]
@@ -136,25 +151,29 @@ class PricedByCentres(PricedPairs):
             others = self.C + np.diag(np.full(self.k, np.inf))
             self.next = others.argmin(axis=1)
             self.apart = others.min(axis=1)
-        self._price_by_cluster(np.outer(np.where(self.cannot, 0.5 * self.strength, 0.0), self.apart), 0.0)
+        self.together = np.outer(np.where(self.cannot, 0.5 * self.strength, 0.0), self.apart)
+        self._price_by_cluster(self.together, 0.0)
 
     def energy(self, cost: Floats) -> Energy:
         energy = super().energy(cost)
         return energy if self.linear else energy._replace(coupling=self.coupling, apart=self.C)
 
-    def parts(self, labels: Labels, exact: bool = False) -> tuple[float, float]:
-        a, b, cut, same = self._broken_by(labels)
-        s = self.strength
-        if not self.linear:
-            return float(0.5 * s[cut] @ self.C[a[cut], b[cut]]), float(0.5 * s[same] @ self.apart[a[same]])
-        distance = self._exactly if exact else lambda rows, h: self.D[rows, h]
-        far, n = self._farther(same, a[same])
-        must = distance(self.i[cut], b[cut]) + distance(self.j[cut], a[cut])
-        there = n >= 0
-        return float(0.25 * s[cut] @ must), float(0.5 * s[same[there]] @ distance(far[there], n[there]))
+    def parts(self, labels: Labels) -> tuple[float, float]:
+        given = self.i, self.j, self.cannot, self.strength, self.together
+        must, cannot = _paid(self.D, self.C, *given, labels)
+        return float(must), float(cannot)
 
     def final_penalty(self, labels: Labels) -> float:
-        return sum(self.parts(labels[self.items], exact=True))
+        """The same, from differences where X is dense: prices are sums of squares."""
+        labels = labels[self.items]
+        if not self.linear or sparse.issparse(self.distortion.points.X):
+            return sum(self.parts(labels))
+        a, b, cut, same = self._broken_by(labels)
+        far, n = self._farther(same, a[same])
+        there = n >= 0
+        must = self._exactly(self.i[cut], b[cut]) + self._exactly(self.j[cut], a[cut])
+        cannot = self._exactly(far[there], n[there])
+        return float(0.25 * self.strength[cut] @ must + 0.5 * self.strength[same[there]] @ cannot)
 
     def _broken_by(self, labels: Labels) -> tuple[Index, Index, Index, Index]:
         """By labels of the items: clusters of both ends, must-links that are cut, cannot-links broken."""
@@ -173,10 +192,8 @@ class PricedByCentres(PricedPairs):
         return np.where(second, j, i), np.where(second, next_j, next_i)
 
     def _exactly(self, rows: Index, h: Index) -> Floats:
-        """Squared distances of some items to a centre each, from differences where X is dense."""
+        """Squared distances of some items to a centre each, from differences."""
         points = self.distortion.points
-        if sparse.issparse(points.X):
-            return self.D[rows, h]
         out = np.empty(len(rows))
         step = _rows_at_once(points.d)
         for start in range(0, len(rows), step):
