@@ -19,7 +19,7 @@ _SWEEP, _PAIRS, _BLOCKS, _BLOCKS_FIRST = 0, 1, 2, 3
 # The others: limits, units until the next return; place in the list that is gone through and its length,
 # whether it is `order`; moves since the list began, and in all; rounds, and sweeps and rounds.
 _PHASE, _MAX_SWEEPS, _MAX_ROUNDS, _STEP = 0, 1, 2, 3
-_AT, _LENGTH, _MOVED, _MOVES, _ROUNDS, _TURNS, _WHOLE, _N_STATE = 4, 5, 6, 7, 8, 9, 10, 11
+_AT, _LENGTH, _MOVED, _MOVES, _ROUNDS, _TURNS, _WHOLE = 4, 5, 6, 7, 8, 9, 10
 
 
 @kernel
@@ -139,10 +139,8 @@ def improve_labels(
         np.empty(k), np.empty(k), np.empty(longest, dtype=np.int32), np.empty(n, dtype=np.int64)
     )
     steps = 1 + k + (len(core.indices) + k * (len(core.entry_row) + len(closure.row_data))) // n
-    state = np.zeros(_N_STATE, dtype=np.int64)
-    state[[_MAX_SWEEPS, _MAX_ROUNDS, _STEP]] = max_sweeps, max_rounds, 1 + SLICE // steps
-    state[_PHASE], state[_LENGTH] = (_BLOCKS_FIRST, n_blocks) if blocks_first else (_SWEEP, len(order))
-    state[_WHOLE] = 1
+    phase, length = (_BLOCKS_FIRST, n_blocks) if blocks_first else (_SWEEP, len(order))
+    state = np.array([phase, max_sweeps, max_rounds, 1 + SLICE // steps, 0, length, 0, 0, 0, 0, 1])
     blocks = Blocks(core.block_ptr, core.block_unit, core.block_of)
     given = energy, core.acts, closure, count_rows(core, labels, k), labels, order, blocks
     while not _advance(*given, marks, scratch, state):
