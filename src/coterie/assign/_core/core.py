@@ -11,6 +11,7 @@ is linear in what was stated, plus rows x k counts.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -76,7 +77,7 @@ class Core:
     # units of which no two may share a cluster, three and more
     cliques: tuple[Index, ...] = ()
 
-    @property
+    @cached_property
     def acts(self) -> Acts:
         """Edges and entries as the compiled loops take them."""
         return Acts(*(getattr(self, name) for name in Acts._fields))
