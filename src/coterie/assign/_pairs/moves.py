@@ -125,7 +125,7 @@ def sweep(
     indptr, indices, entry_ptr, entry_row = acts.indptr, acts.indices, acts.entry_ptr, acts.entry_row
     due, may_improve, row_time, unit_time, clock = marks
     k = cost.shape[1]
-    wide = 1 if price.shape[1] > 1 else 0
+    wide = price.shape[1] > 1
     coupled, closed = apart.shape[0] > 0, closure.near.shape[0] > 0
     moves = 0
     for position in range(start, stop):
@@ -145,7 +145,7 @@ def sweep(
         if entry_ptr[u] == entry_ptr[u + 1] and not closed:
             best = old
             here = cost[u, old]
-            may_improve[u] = alone[u, old] > 0.0
+            may_improve[u] = (alone[u, old] if wide else here) > 0.0
             if here > 0.0:
                 best = 0
                 while cost[u, best] > 0.0:
@@ -153,7 +153,7 @@ def sweep(
             least = 0.0
             for t in range(indptr[u], indptr[u + 1]):
                 h = labels[indices[t]]
-                paid_there = price[t, h * wide]
+                paid_there = (price[t, h] if wide else price[t, 0])
                 if h == old:
                     here += paid_there
                 if h == best:
@@ -168,7 +168,7 @@ def sweep(
                     out[h] = cost[u, h]
                 for t in range(indptr[u], indptr[u + 1]):
                     g = labels[indices[t]]
-                    out[g] += price[t, g * wide]
+                    out[g] += (price[t, g] if wide else price[t, 0])
                     if coupled:
                         for h in range(k):
                             out[h] += coupling[t] * apart[h, g]
@@ -177,11 +177,11 @@ def sweep(
             else:
                 for t in range(indptr[u], indptr[u + 1]):
                     h = labels[indices[t]]
-                    if h != best and price[t, h * wide] < 0.0:
+                    if h != best and (price[t, h] if wide else price[t, 0]) < 0.0:
                         there = cost[u, h]
                         for s in range(indptr[u], indptr[u + 1]):
                             if labels[indices[s]] == h:
-                                there += price[s, h * wide]
+                                there += (price[s, h] if wide else price[s, 0])
                         if there < least:
                             least = there
                             best = h
