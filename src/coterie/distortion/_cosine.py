@@ -219,7 +219,7 @@ class WeightedCosine(Learned, Cosine):
             return (sparse.diags(1.0 / lengths) @ rows @ sparse.diags(root)).tocsr()
         return rows * root / np.sqrt(rows**2 @ self.metric)[:, None]
 
-    def ceiling(self, rows: Any, i: Index, j: Index) -> Any:
+    def ceiling(self) -> float:
         """The most that pairs could be apart."""
         return self.most
 

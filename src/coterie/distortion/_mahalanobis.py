@@ -150,8 +150,8 @@ class Mahalanobis(Learned, SquaredEuclidean):
     def embedded(self, rows: Any) -> Any:
         return _embedded(rows, self.metric)
 
-    def ceiling(self, rows: Any, i: Index, j: Index) -> Any:
-        """The most that pairs could be apart: a number, or one a pair."""
+    def ceiling(self) -> Any:
+        """The most that pairs could be apart."""
         return float((self.box.bound * self.metric).sum())
 
     def to_own(self, labels: Labels, centres: Floats) -> Floats:
@@ -269,7 +269,7 @@ class MahalanobisByCluster(Mahalanobis):
             found[part] = squares @ self.metric.T
         return found
 
-    def ceiling(self, rows: Any, i: Index, j: Index) -> Any:
+    def ceiling(self) -> Any:
         """The most that any pair could be apart, under each metric."""
         return (self.box.bound * self.metric).reshape(len(self.metric), -1).sum(axis=1)
 
