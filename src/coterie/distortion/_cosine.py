@@ -28,7 +28,6 @@ class Cosine(Distortion):
     A row of zeros has distance 1 to every centre. Attributes as in `Distortion`.
     """
 
-    name: ClassVar[str] = "cosine"
     unit: ClassVar[str] = "cosine distance"
 
     @cached_property

@@ -32,7 +32,7 @@ _DECAY = 0.9
 class IDivergence(Learned):
     """I-divergence under weights of the features; attributes as in `Distortion`."""
 
-    name: ClassVar[str] = "idivergence"
+    compares: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -36,7 +36,8 @@ class Mahalanobis(Learned, SquaredEuclidean):
     Attributes as in `SquaredEuclidean`; `metric` is A, `regularized` the number of directions at the floor.
     """
 
-    name: ClassVar[str] = "mahalanobis"
+    counted: ClassVar[str] = "distances to the centres under the metric, less its log-determinant"
+    compares: ClassVar[bool] = False
     share: ClassVar[float] = 1.0
     # the best metric is known in closed form, and the sums by cluster do not hang on it
     closed: ClassVar[bool] = True

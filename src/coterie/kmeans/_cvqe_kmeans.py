@@ -27,19 +27,17 @@ with another one the choice is exact and no order matters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from coterie._arrays import Floats
 from coterie.base import About, instance, one_of
 from coterie.constraints import Constraints
 from coterie.constraints._model import stated_pairs
 from coterie.distortion import SquaredEuclidean
 from coterie.kmeans._engine.loop import PrototypeLoop
-from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer, mixed_starts
-from coterie.kmeans._engine.starts import RandomState, Starts
+from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
+from coterie.kmeans._engine.starts import RandomState
 from coterie.kmeans._prices.cvqe import PricedByCentres, PullingLoop
 
 
@@ -177,6 +175,3 @@ class CVQEKMeans(PrototypeClusterer):
     def _loop(self, X: Any, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
         solver = self._solver(known, distortion, rng)
         return PullingLoop(distortion, solver, self.n_clusters, self._share_of(distortion))
-
-    def _starts(self, starts: Starts) -> Iterator[Floats]:
-        return mixed_starts(self, starts)

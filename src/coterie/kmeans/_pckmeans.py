@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from coterie._arrays import Floats
 from coterie.assign._pairs import SoftSolver
 from coterie.base import About, instance, one_of, real
 from coterie.constraints import Constraints
 from coterie.distortion import Distortion
-from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer, mixed_starts
-from coterie.kmeans._engine.starts import RandomState, Starts
+from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
+from coterie.kmeans._engine.starts import RandomState
 
 
 class PCKMeans(PrototypeClusterer):
@@ -117,15 +115,9 @@ class PCKMeans(PrototypeClusterer):
         self.random_state = random_state
 
     def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> SoftSolver | None:
-        if self.weight == "auto":
-            self.weight_ = distortion.share * distortion.spread / distortion.total or 1.0
-        else:
-            self.weight_ = float(self.weight)
+        self.weight_ = distortion.mean_cost if self.weight == "auto" else float(self.weight)
         if self.weight_ == 0:
             known = known.only_hard()
         if not known:
             return None
         return SoftSolver.at_weight(known, self.weight_, self.n_clusters, rng)
-
-    def _starts(self, starts: Starts) -> Iterator[Floats]:
-        return mixed_starts(self, starts)

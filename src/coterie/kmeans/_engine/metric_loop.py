@@ -7,7 +7,7 @@ objective does not rise, where the rule asks for that.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -132,16 +132,9 @@ class MetricLoop(PrototypeLoop):
         must, cannot = (0.0, 0.0) if self.solver is None else self.solver.parts(self.labels[self.core.items])
         held = self.distortion.held_back()
         around, weighed = self.distortion.split(*self.totals[:2], centres)
-        parts = {"distortion": around, "must_link": must, "cannot_link": cannot, "metric": weighed + held}
         return LearnedOutcome(
-            found.labels,
-            self.distortion.as_centres(centres),
-            around,
-            found.objective,
-            found.history,
-            n_iter,
-            converged,
+            **vars(replace(found, centres=self.distortion.as_centres(centres), inertia=around)),
             metric=self.distortion.metric,
             regularized=self.distortion.regularized,
-            parts=parts,
+            parts={"distortion": around, "must_link": must, "cannot_link": cannot, "metric": weighed + held},
         )

@@ -16,12 +16,24 @@ from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
 
 @dataclass
 class SizedOutcome(Outcome):
-    """Where a start under bounds ended, and what the bounds cost."""
+    """Where a start under bounds ended, what the bounds cost, and which were missed."""
 
+    bounds: Any = None
     prices: Any = None
     group_prices: Any = None
-    sizes: Any = None
     missed: tuple[Shortfall, ...] = ()
+
+
+class LooseLoop(PrototypeLoop):
+    """As the parent: no bound can bind. Its outcome knows the bounds all the same."""
+
+    def __init__(self, distortion: Any, solver: Any, k: int, share: float, bounds: SizeBounds) -> None:
+        super().__init__(distortion, solver, k, share)
+        self.bounds = bounds
+
+    def _outcome(self, centres: Floats, history: list[float], n_iter: int, converged: bool) -> SizedOutcome:
+        found = super()._outcome(centres, history, n_iter, converged)
+        return SizedOutcome(**vars(found), bounds=self.bounds, prices=np.zeros(self.k))
 
 
 class SizedLoop(PrototypeLoop):
@@ -150,7 +162,6 @@ class SizedLoop(PrototypeLoop):
             if (size <= self.bounds.low).all():  # pinned: only differences mean something
                 prices = prices - prices.mean()
             by_group = None if of_groups is None else of_groups[: self.k]
-        size = size[: self.k]
         missed = shortfalls(self.bounds, self.labels)
         inertia = self._by_definition(centres)
         history[-1] = self.share * inertia + self._penalty()
@@ -162,11 +173,11 @@ class SizedLoop(PrototypeLoop):
             history,
             n_iter,
             converged,
+            shortfall=sum(one.amount for one in missed),
+            bounds=self.bounds,
             prices=prices,
             group_prices=by_group,
-            sizes=size if len(self.bounds.load) else size.astype(np.int64),
             missed=missed,
-            shortfall=sum(one.amount for one in missed),
         )
 
 
