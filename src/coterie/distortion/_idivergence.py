@@ -101,12 +101,6 @@ class IDivergence(Learned):
         entropy, total = self._columns
         return total, float((entropy - total) @ self.metric)
 
-    @property
-    def spread(self) -> float:
-        """The distortion with one centre for all items."""
-        total, masses = self._columns[1][None], np.array([self.total])
-        return self.split(total, masses, self.centres(total, masses, total))[0]
-
     # ---- the metric -----------------------------------------------------------------------------------
 
     @property
@@ -128,9 +122,14 @@ class IDivergence(Learned):
     # ---- the pass -------------------------------------------------------------------------------------
 
     def linear(self, centres: Floats) -> tuple[Floats, Floats]:
+        logs, brought = self._by_feature(centres)
+        return -self.metric * logs, brought @ self.metric
+
+    def _by_feature(self, centres: Floats) -> tuple[Floats, Floats]:
+        """Logarithms of centres, and what they cost an item and its pseudo-items, without the weights."""
         logs = np.log(centres)
         brought = self.even * np.log(self.even) - self.even - self.even * logs + centres
-        return -self.metric * logs, (centres + self.smoothing * brought) @ self.metric
+        return logs, centres + self.smoothing * brought
 
     def stand_in(self, rows: Floats) -> Floats:
         """Centres that stand where rows, or means of rows, are: smoothed."""
@@ -158,10 +157,8 @@ class IDivergence(Learned):
     def gradient(self, sums: Floats, masses: Floats, centres: Floats, pull: Any) -> Floats:
         """Slope of the objective in the weights, labels and centres held."""
         entropy, total = self._columns
-        logs = np.log(centres)
-        brought = self.even * np.log(self.even) - self.even - self.even * logs + centres
-        slope = entropy - total - np.einsum("hj,hj->j", sums, logs)
-        slope += masses @ (centres + self.smoothing * brought)
+        logs, brought = self._by_feature(centres)
+        slope = entropy - total - np.einsum("hj,hj->j", sums, logs) + masses @ brought
         if pull is None:
             return slope
         for part in pair_blocks(pull.rows, len(pull.i)):

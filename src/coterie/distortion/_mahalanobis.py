@@ -88,15 +88,11 @@ class Mahalanobis(Learned, SquaredEuclidean):
     def _log_det(self, metric: Any) -> float:
         return FullBox.log_det(metric) if metric.ndim == 2 else DiagonalBox.log_det(metric)
 
-    def weighed(self, rows: Any) -> Any:
-        """Rows times the metric."""
-        return rows @ self.metric if self.full else rows * self.metric
-
     # ---- the pass -------------------------------------------------------------------------------------
 
     def linear(self, centres: Floats) -> tuple[Floats, Floats]:
         away = centres - self.typical
-        slopes = self.weighed(away)
+        slopes = away @ self.metric if self.full else away * self.metric
         intercepts = np.einsum("hj,hj->h", slopes, away) + 2.0 * (slopes @ (self.typical - self.about))
         return -2.0 * slopes, intercepts
 

@@ -214,10 +214,8 @@ class HMRFKMeans(LearningClusterer):
     def _priced(self, known: Constraints, pairs: StatedPairs, distortion: Any, rng: RandomState) -> Any:
         given = known, pairs, self.weight_, self.n_clusters, rng, distortion
         structure = pairs.structure(known)
-        if not len(pairs.ij) or not self._close(structure):
-            return PricedPairs(*given)
-        closed = Components.of(structure)
-        if not closed.n:  # nothing follows
+        closed = Components.of(structure) if len(pairs.ij) and self._close(structure) else None
+        if closed is None or not closed.n:  # nothing follows
             return PricedPairs(*given)
         if self.metric == "sqeuclidean" and closed.n_pairs <= _closure_prices.FEW_PAIRS:
             return PricedPairs(known, written_closure(structure, pairs, rng, every=True), *given[2:])

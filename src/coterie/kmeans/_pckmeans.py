@@ -33,9 +33,7 @@ class PCKMeans(PrototypeClusterer):
         Where a start begins. "neighborhoods" takes the means of must-link components, then k-means++;
         "mixed" does so in the first start, and in every second one where chance has a part in it; the others
         are plain k-means++.
-    n_init : int or "auto", default "auto"
-        Number of starts; the best is kept. "auto" is 1 where the start is given, else 4.
-    max_iter, tol, metric, warm_start, verbose, random_state
+    n_init, max_iter, tol, metric, warm_start, verbose, random_state
         As in `COPKMeans`. With "cosine" the objective counts one minus the cosine, whole.
 
     Attributes

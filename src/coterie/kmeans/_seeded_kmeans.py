@@ -161,12 +161,8 @@ class ConstrainedSeedKMeans(SeededKMeans):
 
     Parameters
     ----------
-    n_clusters : int, default 8
-        Number of clusters, at least that of the classes.
-    n_init : int or "auto", default "auto"
-        Number of starts. "auto" is 1 where every cluster has a class, else 4.
-    max_iter, tol, metric, warm_start, verbose, random_state
-        As in `COPKMeans`.
+    n_clusters, n_init, max_iter, tol, metric, warm_start, verbose, random_state
+        As in `SeededKMeans`.
 
     Attributes
     ----------

@@ -68,30 +68,16 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     init : {"constraint++", "neighborhoods", "k-means++", "random", "book", "range"} or array
         As in `COPKMeans`; "book" draws rows until plain k-means from there meets the minima (at most 50
         draws, ten runs); "range" draws uniformly between the least and largest value of each feature.
-    n_init : int or "auto", default "auto"
-        Number of starts; the best is kept. "auto" is 1 where the start is given, else 4.
-    max_iter : int, default 300
-        Most iterations of a start.
-    tol : float, default 1e-4
-        Stop when the centres' squared shift is below this share of the mean variance of the features.
-    metric : {"sqeuclidean", "cosine"}
-        Squared distance, or one minus the cosine (centres of unit length).
+    n_init, max_iter, tol, metric, warm_start, verbose, random_state
+        As in `COPKMeans`.
     budget : int, default 1,000,000
         Steps of the search for feasibility of statements; nodes times cells of integer programs. 0: none, so
         that nothing is proven and `on_shortfall="warn"` always has the best of the search.
-    warm_start : bool, default False
-        Start from the centres of the last fit.
-    verbose : int, default 0
-        Print a line an iteration.
-    random_state : int, RandomState or None
-        Seed of the starts.
 
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
         The cluster of each item; -1 for outliers.
-    cluster_centers_ : array of shape (n_clusters, n_features)
-        The centres.
     sizes_ : array of shape (n_clusters,)
         Items, or load, of each cluster.
     prices_ : array of shape (n_clusters,)
@@ -111,7 +97,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         The price of a broken statement that was used.
     outlier_cost_ : float or None
         The cost of an outlier that was used.
-    history_, violations_, n_iter_, converged_
+    cluster_centers_, history_, violations_, n_iter_, converged_
         As in `COPKMeans`.
 
     See Also
@@ -165,6 +151,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         "size_weight": True,
     }
     _bound: ClassVar[Any] = anything("None, a number, a share between 0 and 1, or one per cluster")
+    # more than 15: bounds by size and by group, prices and outliers are the chapter's own extensions
     parameter_rules: ClassVar[Any] = {
         **SHARED_RULES,
         "size_min": _bound,
@@ -263,10 +250,8 @@ class SizeConstrainedKMeans(PrototypeClusterer):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The items; float32 stays float32.
-        y : ignored
-            Present for the API.
+        X, y
+            As in `COPKMeans.fit`.
         constraints : Constraints or array of partial labels (-1: unknown), optional
             Statements about pairs and labels; `weight` says whether they hold or have a price.
         sample_weight : array of shape (n_samples,), optional
@@ -295,15 +280,15 @@ class SizeConstrainedKMeans(PrototypeClusterer):
 
     def _sized_loop(
         self,
-        X: Any,
         known: Constraints,
         distortion: Any,
         rng: RandomState,
+        *,
         size_weight: Any,
         groups: Any,
         either_or: Any,
     ) -> PrototypeLoop:
-        n, k = X.shape[0], self.n_clusters
+        n, k = distortion.points.n, self.n_clusters
         spare = None
         self.outlier_cost_ = None if self.outlier_cost is None else float(self.outlier_cost)
         if self.outlier_cost_ is None:

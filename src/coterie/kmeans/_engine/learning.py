@@ -72,7 +72,7 @@ class LearningClusterer(PrototypeClusterer):
         distortion.begin(self.n_clusters)
         return self._priced(known, pairs, distortion, rng)
 
-    def _loop(self, X: Any, known: Constraints, distortion: Any, rng: RandomState) -> MetricLoop:
+    def _loop(self, known: Constraints, distortion: Any, rng: RandomState) -> MetricLoop:
         solver = self._solver(known, distortion, rng)
         return MetricLoop(distortion, solver, self.n_clusters, learning=self.learn != "none")
 

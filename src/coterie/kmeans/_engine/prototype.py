@@ -116,7 +116,7 @@ class PrototypeClusterer(
         """
         return self._run(X, constraints, sample_weight, self._loop)
 
-    def _loop(self, X: Any, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
+    def _loop(self, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
         """The loop that every start goes through."""
         return PrototypeLoop(
             distortion, self._solver(known, distortion, rng), self.n_clusters, self._share_of(distortion)
@@ -149,7 +149,7 @@ class PrototypeClusterer(
         with one_blas_thread():
             distortion = self._measure(X, weight)
             distortion.check_range()
-            loop = make_loop(X, known, distortion, rng)
+            loop = make_loop(known, distortion, rng)
             starts = Starts(distortion.plain, self._known_at_start(known), self.n_clusters, rng)
             if before is not None:
                 given = self._given(before, distortion.plain, "the centres of the last fit")
