@@ -48,11 +48,7 @@ _MOST_MEASURED = 5_000
 
 
 class KMedoids(
-    TakesDistances,
-    ConstrainedClusterMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    BaseEstimator,
+    TakesDistances, ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     """K-medoids on features or on given distances, started by constraints, which then have a price.
 
@@ -212,12 +208,7 @@ class KMedoids(
     # ---- the loop -------------------------------------------------------------------------------------
 
     def _alternate(
-        self,
-        distances: Distances,
-        core: SoftSolver | None,
-        mass: Floats,
-        medoids: Index,
-        step: Step,
+        self, distances: Distances, core: SoftSolver | None, mass: Floats, medoids: Index, step: Step
     ) -> Outcome:
         """Labels for medoids, medoids for labels, until nothing changes; its centres are item numbers."""
         units: Labels | None = None
@@ -372,8 +363,8 @@ class KMedoids(
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), or distances to the training items
-            New items.
+        X
+            As in `transform`.
 
         Returns
         -------
@@ -387,12 +378,8 @@ class KMedoids(
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), or distances to the training items
-            Items.
-        y : ignored
-            Present for the API.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the items.
+        X, y, sample_weight
+            As in `fit`; the items may be new ones.
 
         Returns
         -------

@@ -246,12 +246,8 @@ class PrototypeClusterer(
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Items.
-        y : ignored
-            Present for the API.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the items.
+        X, y, sample_weight
+            As in `fit`; the items may be new ones.
 
         Returns
         -------
