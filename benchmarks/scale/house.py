@@ -49,7 +49,7 @@ SETTINGS = {
     "MPCKMeans": "| learn='full' | learn='none' | init='perturb'" + SOFT + FORMS,
     "HMRFKMeans": "closure=False | closure=False, metric='cosine' | closure=False, init='perturb'"
     "| closure=False, metric='idivergence', X='shifted' | closure=False, known='hard'"
-    "| closure=False, metric='idivergence', rule='gamma', X='shifted' | closure=False, known='noisy'",
+    "| closure=False, metric='idivergence', rule='descent', X='shifted' | closure=False, known='noisy'",
     "SeededKMeans": "known='labels' | known='labels', metric='cosine'",
     "ConstrainedSeedKMeans": "known='labels' | known='labels', metric='cosine'",
     "KMedoids": "| metric='manhattan' | init='k-medoids++'" + SOFT,

@@ -105,11 +105,6 @@ INVARIANT = {
         SHARES,
     ),
     "HMRFKMeans-descent": (HMRFKMeans(closure=False, metric="idivergence", rule="descent"), SHARES | RISES),
-    "HMRFKMeans-gamma": (
-        HMRFKMeans(closure=False, metric="idivergence", rule="gamma"),
-        SHARES
-        | {"check_scaled_sample_weight": "the prior of the features' weights counts against the items"},
-    ),
     "KernelPCKMeans-cosine": (KernelPCKMeans(kernel="cosine"), DIRECTIONS),
     "KMedoids-manhattan": (KMedoids(metric="manhattan"), {}),
     "PairwiseClustering-manhattan": (PairwiseClustering(metric="manhattan"), {}),

@@ -41,8 +41,6 @@ FALLING = {
     "sqeuclidean fixed": {"metric": "sqeuclidean", "learn": "none"},
     "cosine": {"metric": "cosine"},
     "cosine fixed": {"metric": "cosine", "learn": "none"},
-    "gamma pairwise": {"metric": "idivergence", "rule": "gamma", "farthest": "pairwise"},
-    "gamma": {"metric": "idivergence", "rule": "gamma"},
     "idivergence fixed": {"metric": "idivergence", "learn": "none"},
 }
 RISING = {
@@ -99,7 +97,6 @@ def parts_at(model, X, labels, said, sample_weight=None) -> dict:
             weight=model.weight_,
             sample_weight=sample_weight,
         )
-    gamma = model.metric == "idivergence" and model.rule == "gamma" and model.learn != "none"
     return oracle.parts(
         X,
         labels,
@@ -109,8 +106,6 @@ def parts_at(model, X, labels, said, sample_weight=None) -> dict:
         metric=model.metric,
         weight=model.weight_,
         smoothing=model.smoothing if model.metric == "idivergence" else 0.0,
-        how=model.farthest,
-        prior=model.prior if gamma else 0.0,
         sample_weight=sample_weight,
     )
 
@@ -219,8 +214,8 @@ def test_oracle_items_3_and_4_slopes(seed):
     mu = oracle.smoothed(X, labels, 3, 2.0)
     w = rng.uniform(0.5, 2.0, 30)
     X[:, 0] += 0.1 * rng.random(30)  # one row has the largest sum: the bound has a slope there
-    for how, smoothing in itertools.product(("dataset", "pairwise"), (0.0, 2.0)):
-        kind = {"smoothing": smoothing, "how": how, "weight": 0.7, "sample_weight": w}
+    for smoothing in (0.0, 2.0):
+        kind = {"smoothing": smoothing, "weight": 0.7, "sample_weight": w}
 
         def value(a, kind=kind):
             return oracle.objective(X, labels, mu, a, said, metric="idivergence", **kind)
@@ -376,21 +371,18 @@ def test_item_4_a_step_of_the_cosine_goes_down_the_slope(seed):
     np.testing.assert_allclose(model.metric_ / model.metric_.mean(), expected / expected.mean(), rtol=1e-5)
 
 
-@pytest.mark.parametrize("how", ["dataset", "pairwise"])
-@pytest.mark.parametrize("rule", ["ascent", "descent", "gamma"])
-def test_item_4_a_step_of_the_divergence_follows_the_slope(rule, how, seed):
-    kind = {"metric": "idivergence", "rule": rule, "step": 0.01, "farthest": how, "smoothing": 0.1}
-    model, X, said = one_step(seed, backtrack=rule == "gamma", prior=2.0, **kind)
+@pytest.mark.parametrize("rule", ["ascent", "descent"])
+def test_item_4_a_step_of_the_divergence_follows_the_slope(rule, seed):
+    kind = {"metric": "idivergence", "rule": rule, "step": 0.01, "smoothing": 0.1}
+    model, X, said = one_step(seed, backtrack=False, **kind)
     slope = oracle.divergence_slope(
-        X, model.labels_, model.cluster_centers_, said, weight=0.05, smoothing=0.1, how=how
+        X, model.labels_, model.cluster_centers_, said, weight=0.05, smoothing=0.1
     )
     if rule == "ascent":
         expected = 1 + 0.01 * slope
         np.testing.assert_allclose(model.metric_, expected / expected.mean(), rtol=1e-9)
-    elif rule == "descent":
+    else:
         np.testing.assert_allclose(model.metric_, np.maximum(1 - 0.01 * slope, 1e-5), rtol=1e-9)
-    elif how == "pairwise":
-        np.testing.assert_allclose(model.metric_, 2.0 / (2.0 + slope), rtol=1e-9)
         by_default, _, _ = one_step(seed, metric="idivergence", smoothing=0.1)
         assert by_default.metric_.mean() == pytest.approx(1.0)
 
@@ -412,7 +404,7 @@ def test_squared_distances_have_the_closed_form(seed):
             assert model.regularized_ == floored
 
 
-@pytest.mark.parametrize("name", ["cosine fixed", "idivergence fixed", "cosine", "gamma pairwise"])
+@pytest.mark.parametrize("name", ["cosine fixed", "idivergence fixed", "cosine"])
 def test_prototypes_at_rest_are_the_best(name, seed):
     X, _, c, rng = topics(seed)
     w = rng.integers(1, 4, 30).astype(float)
@@ -561,7 +553,7 @@ def stated_and_closed(y, seed):
 
 @pytest.mark.parametrize(
     "name",
-    ["sqeuclidean", "sqeuclidean fixed", "cosine", "cosine fixed", "gamma pairwise", "idivergence fixed"],
+    ["sqeuclidean", "sqeuclidean fixed", "cosine", "cosine fixed", "idivergence fixed"],
 )
 def test_what_pairs_entail_is_priced_as_if_it_were_stated(name, seed):
     """The same steps from the same start: with the closure, and with all its pairs written out."""

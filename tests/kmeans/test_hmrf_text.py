@@ -37,7 +37,6 @@ KINDS = {
     "cosine": {"metric": "cosine"},
     "cosine fixed": {"metric": "cosine", "learn": "none"},
     "ascent": {"metric": "idivergence"},
-    "gamma pairwise": {"metric": "idivergence", "rule": "gamma", "farthest": "pairwise"},
     "idivergence fixed": {"metric": "idivergence", "learn": "none"},
 }
 
@@ -190,14 +189,13 @@ def test_two_disjoint_documents_are_farthest():
     """The bound of the divergence is met by documents without a common word: no price is left."""
     X = np.array([[1.0, 0.0], [0.0, 1.0], [0.9, 0.1], [0.1, 0.9]])
     c = Constraints(None, [(0, 1)], n_items=4)
-    for how in ("dataset", "pairwise"):
-        model = HMRFKMeans(1, metric="idivergence", learn="none", farthest=how).fit(X, constraints=c)
-        assert model.violations_.n_broken == 1
-        assert model.objective_parts_["cannot_link"] == pytest.approx(0.0, abs=1e-12)
-        by_hand = math.fsum(
-            oracle.to_prototype(x, model.cluster_centers_[0], np.ones(2), "idivergence", 10.0) for x in X
-        )
-        assert model.objective_ == pytest.approx(by_hand)
+    model = HMRFKMeans(1, metric="idivergence", learn="none").fit(X, constraints=c)
+    assert model.violations_.n_broken == 1
+    assert model.objective_parts_["cannot_link"] == pytest.approx(0.0, abs=1e-12)
+    by_hand = math.fsum(
+        oracle.to_prototype(x, model.cluster_centers_[0], np.ones(2), "idivergence", 10.0) for x in X
+    )
+    assert model.objective_ == pytest.approx(by_hand)
 
 
 WITH_A_BAR = """
@@ -265,8 +263,6 @@ def test_bad_input_is_named(metric):
         ("step", -1.0),
         ("backtrack", "no"),
         ("smoothing", -1.0),
-        ("farthest", "box"),
-        ("prior", 0.0),
         ("weight", -1.0),
         ("weight", math.nan),
         ("init", "farthest"),

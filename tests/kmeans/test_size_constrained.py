@@ -501,19 +501,6 @@ def test_outliers_within_bounds(name, seed):
         KINDS[name](4, size_max=15, random_state=0).fit(X)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("name", ["means", "medians"])
-def test_the_automatic_price_finds_what_is_far(name, seed):
-    rng = np.random.default_rng(seed)
-    X = 10 * np.eye(4, 3)[np.arange(200) % 4] + rng.normal(size=(200, 3))
-    X[[5, 150]] = [[500.0, 500, 500], [-700, 300, 0]]
-    model = KINDS[name](4, outlier_cost="auto", init=10 * np.eye(4, 3), random_state=0).fit(X)
-    assert math.isfinite(model.outlier_cost_)
-    assert model.outlier_cost_ > 0
-    assert (model.labels_[[5, 150]] == -1).all()
-    assert (model.labels_ == -1).sum() < 40
-
-
 def test_outliers_by_weight_are_copies(seed):
     X, _, rng = blobs(seed, std=5.0)
     w = rng.integers(1, 4, 80)
@@ -622,7 +609,7 @@ def test_parameters_are_kept_as_given():
         ({"size_min": "two"}, ["two", "size_min"]),
         ({"outlier_cost": -1.0}, ["outlier_cost"]),
         ({"outlier_cost": math.nan}, ["outlier_cost"]),
-        ({"outlier_cost": "cheap"}, ["outlier_cost", "cheap"]),
+        ({"outlier_cost": "auto"}, ["outlier_cost", "auto"]),
         ({"outlier_cost": 1.0, "max_outliers": -1}, ["max_outliers"]),
         ({"outlier_cost": 1.0, "max_outliers": 1.5}, ["max_outliers"]),
         ({"on_shortfall": "ignore"}, ["on_shortfall", "ignore"]),

@@ -57,13 +57,11 @@ def between(x: np.ndarray, y: np.ndarray, a: np.ndarray, metric: str) -> float:
     return cosine(x, y, a) if metric == "cosine" else to_the_mean(x, y, a)
 
 
-def farthest(X, a: np.ndarray, metric: str, how: str, i: int, j: int) -> float:
+def farthest(X, a: np.ndarray, metric: str) -> float:
     """What a broken cannot-link of two items without any distance costs."""
     X = dense(X)
     if metric == "cosine":
         return 1.0 if (X >= 0).all() else 2.0
-    if how == "pairwise":
-        return math.log(2) * float(a @ X[i] + a @ X[j])
     return 2 * math.log(2) * max(float(a @ x) for x in X)
 
 
@@ -131,11 +129,9 @@ def parts(
     metric: str,
     weight: float = 1.0,
     smoothing: float = 0.0,
-    how: str = "dataset",
-    prior: float = 0.0,
     sample_weight=None,
 ) -> dict[str, float]:
-    """The four parts of the objective; hard pairs cost nothing. `prior` is 0 unless the rule is "gamma"."""
+    """The four parts of the objective; hard pairs cost nothing."""
     X, centres, w = dense(X), dense(centres), weights(X, sample_weight)
     a, labels = np.asarray(a, dtype=float), [int(h) for h in labels]
     must, cannot = [], []
@@ -146,14 +142,14 @@ def parts(
         if s.together:
             must.append(weight * s.strength * gap)
         else:
-            cannot.append(weight * s.strength * (farthest(X, a, metric, how, s.i, s.j) - gap))
+            cannot.append(weight * s.strength * (farthest(X, a, metric) - gap))
     return {
         "distortion": math.fsum(
             w[i] * to_prototype(X[i], centres[h], a, metric, smoothing) for i, h in enumerate(labels) if w[i]
         ),
         "must_link": math.fsum(must),
         "cannot_link": math.fsum(cannot),
-        "metric": prior * math.fsum(float(v) - math.log(v) for v in a) if prior else 0.0,
+        "metric": 0.0,
     }
 
 
@@ -173,7 +169,6 @@ def item_cost(
     metric: str,
     weight=1.0,
     smoothing=0.0,
-    how="dataset",
 ) -> float:
     """What item i pays in cluster h while all others stay: each pair of it counts in full."""
     X, centres, a = dense(X), dense(centres), np.asarray(a, dtype=float)
@@ -186,7 +181,7 @@ def item_cost(
         if s.together and labels[j] != h:
             cost += weight * s.strength * gap
         if not s.together and labels[j] == h:
-            cost += weight * s.strength * (farthest(X, a, metric, how, i, j) - gap)
+            cost += weight * s.strength * (farthest(X, a, metric) - gap)
     return cost
 
 
@@ -222,7 +217,6 @@ def divergence_slope(
     *,
     weight=1.0,
     smoothing=0.0,
-    how="dataset",
     a=None,
     sample_weight=None,
 ) -> np.ndarray:
@@ -247,8 +241,7 @@ def divergence_slope(
         if s.together:
             found += share
         else:
-            bound = 2 * top if how == "dataset" else X[s.i] + X[s.j]
-            found += weight * s.strength * math.log(2) * bound - share
+            found += weight * s.strength * math.log(2) * 2 * top - share
     return found
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         common_price,
         ending_words,
         objective_words,
-        sum_over_clusters,
     )
     from coterie.base._distances import (
         Distances,

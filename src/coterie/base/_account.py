@@ -17,18 +17,6 @@ from coterie._words import count_of
 from coterie.base._about import About
 from coterie.constraints import Constraints
 
-__all__ = [
-    "Account",
-    "Bounds",
-    "Certainty",
-    "Price",
-    "Section",
-    "Trace",
-    "account_of",
-    "read_account",
-    "sum_over_clusters",
-]
-
 BOUNDS = ("size_min", "size_max", "group_min", "group_max")
 
 
@@ -354,11 +342,3 @@ def ending_words(model: Any, at_rest: str) -> str:
         stopped = f"It stopped by itself: {at_rest}."
         words.append(stopped if converged else "It was stopped before it came to rest (max_iter).")
     return " ".join(words)
-
-
-def sum_over_clusters(cost: Callable[[Index], float], labels: Index) -> float:
-    """Add up what the items of each cluster cost together; those in no cluster (-1) cost nothing."""
-    order = np.argsort(labels, kind="stable")
-    cuts = np.flatnonzero(np.diff(labels[order])) + 1
-    members = [some for some in np.split(order, cuts) if len(some) and labels[some[0]] >= 0]
-    return float(sum(cost(some) for some in members))

@@ -47,9 +47,11 @@ class Distortion(ABC):
         The sum of the masses.
     """
 
-    name: ClassVar[str]
-    # what `clustering_cost` adds up, in words
+    # what `clustering_cost` adds up, and what an objective counts, in words
     unit: ClassVar[str] = "distance"
+    counted: ClassVar[str] = "distances to the centres"
+    # whether `clustering_cost` compares labels that different fits found: not where a metric is the unit
+    compares: ClassVar[bool] = True
     # the part of the distortion that objectives of soft methods count
     share: ClassVar[float] = 1.0
     # whether sums by cluster hold all that centres and the objective need
@@ -161,6 +163,11 @@ class Distortion(ABC):
         """The distortion with one centre for all items."""
         total, masses = self.sums[0][None], np.array([self.total])
         return self.value(total, masses, self.centres(total, masses, total))
+
+    @property
+    def mean_cost(self) -> float:
+        """What a mean item costs in objectives with one centre for all; 1 where all are in one place."""
+        return self.share * self.spread / self.total or 1.0
 
     @property
     def tolerance_unit(self) -> float:

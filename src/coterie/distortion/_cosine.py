@@ -28,7 +28,6 @@ class Cosine(Distortion):
     A row of zeros has distance 1 to every centre. Attributes as in `Distortion`.
     """
 
-    name: ClassVar[str] = "cosine"
     unit: ClassVar[str] = "cosine distance"
 
     @cached_property
@@ -219,7 +218,7 @@ class WeightedCosine(Learned, Cosine):
             return (sparse.diags(1.0 / lengths) @ rows @ sparse.diags(root)).tocsr()
         return rows * root / np.sqrt(rows**2 @ self.metric)[:, None]
 
-    def ceiling(self, rows: Any, i: Index, j: Index) -> Any:
+    def ceiling(self) -> float:
         """The most that pairs could be apart."""
         return self.most
 

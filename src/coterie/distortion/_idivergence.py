@@ -3,8 +3,8 @@
 `sum_m a_m (x_m ln(x_m / c_m) - x_m + c_m)` is linear in x up to a part of the item alone, as all distortions
 here are. Centres are smoothed: every item brings `smoothing` pseudo-items that are uniform over the
 features, so that no centre has a zero and the smoothed mean is the exact minimiser. Two items are apart by
-the symmetric divergence to their mean. Weights `a` are learned by one of three rules. Source: Basu, Bilenko
-and Mooney 2004, (12), (13), (16), (18), (20); the rules "descent" and "gamma" are the corrections.
+the symmetric divergence to their mean. Weights `a` are learned down the slope of the objective, or up, as
+the paper prints it. Source: Basu, Bilenko and Mooney 2004, (12), (13), (16), (18), (20).
 """
 
 from __future__ import annotations
@@ -25,16 +25,14 @@ from coterie.distortion._learned import LEAST_WEIGHT, Learned
 from coterie.distortion._rows.pair_distances import pair_blocks
 
 _LOG2 = float(np.log(2.0))
-# The largest weight, where a feature only gains by it.
-_MOST_WEIGHT = 1e3
-# How much the step of a rule without a prior shrinks after each pass.
+# How much the step shrinks after each pass.
 _DECAY = 0.9
 
 
 class IDivergence(Learned):
     """I-divergence under weights of the features; attributes as in `Distortion`."""
 
-    name: ClassVar[str] = "idivergence"
+    compares: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -42,16 +40,13 @@ class IDivergence(Learned):
         sample_weight: Floats | None = None,
         *,
         smoothing: float = 10.0,
-        rule: str = "ascent",
+        climbs: bool = True,
         step: float = 0.5,
-        prior: float = 1.0,
-        farthest: str = "dataset",
         backtracks: bool = True,
     ) -> None:
         super().__init__(X, sample_weight)
-        self.smoothing, self.rule, self.first_step = smoothing, rule, step
-        self.prior, self.farthest = prior, farthest
-        self.backtracks = backtracks and rule != "ascent"
+        self.smoothing, self.climbs, self.first_step = smoothing, climbs, step
+        self.backtracks = backtracks and not climbs
         self.even = 1.0 / self.points.d
         self.begin(1)
 
@@ -106,12 +101,6 @@ class IDivergence(Learned):
         entropy, total = self._columns
         return total, float((entropy - total) @ self.metric)
 
-    @property
-    def spread(self) -> float:
-        """The distortion with one centre for all items, without the prior."""
-        total, masses = self._columns[1][None], np.array([self.total])
-        return self.split(total, masses, self.centres(total, masses, total))[0]
-
     # ---- the metric -----------------------------------------------------------------------------------
 
     @property
@@ -128,20 +117,19 @@ class IDivergence(Learned):
     def use(self, metric: Any) -> None:
         """Put weights of the features in place."""
         self.metric: Any = metric
-        self.regularized = int(((metric <= LEAST_WEIGHT) | (metric >= _MOST_WEIGHT)).sum())
-
-    def held_back(self) -> float:
-        """What the prior on the weights costs: it is least where all are one."""
-        if self.rule != "gamma":
-            return 0.0
-        return self.prior * float((self.metric - np.log(self.metric)).sum())
+        self.regularized = int((metric <= LEAST_WEIGHT).sum())
 
     # ---- the pass -------------------------------------------------------------------------------------
 
     def linear(self, centres: Floats) -> tuple[Floats, Floats]:
+        logs, brought = self._by_feature(centres)
+        return -self.metric * logs, brought @ self.metric
+
+    def _by_feature(self, centres: Floats) -> tuple[Floats, Floats]:
+        """Logarithms of centres, and what they cost an item and its pseudo-items, without the weights."""
         logs = np.log(centres)
         brought = self.even * np.log(self.even) - self.even - self.even * logs + centres
-        return -self.metric * logs, (centres + self.smoothing * brought) @ self.metric
+        return logs, centres + self.smoothing * brought
 
     def stand_in(self, rows: Floats) -> Floats:
         """Centres that stand where rows, or means of rows, are: smoothed."""
@@ -162,49 +150,32 @@ class IDivergence(Learned):
             found[part] = np.asarray(_to_mean(rows[i[part]], rows[j[part]]) @ self.metric)
         return np.maximum(found, 0.0)
 
-    def ceiling(self, rows: Any, i: Index, j: Index) -> Any:
-        """The most that pairs could be apart: of all pairs, or if these two had nothing in common."""
-        if self.farthest == "dataset":
-            return 2.0 * _LOG2 * float(np.asarray(self.points.X @ self.metric).max())
-        sizes = np.asarray(rows @ self.metric)
-        return _LOG2 * (sizes[i] + sizes[j])
+    def ceiling(self) -> float:
+        """The most that pairs could be apart: as two of the largest rows with nothing in common."""
+        return 2.0 * _LOG2 * float(np.asarray(self.points.X @ self.metric).max())
 
     def gradient(self, sums: Floats, masses: Floats, centres: Floats, pull: Any) -> Floats:
-        """Slope of the objective in the weights, without the prior; labels and centres held."""
+        """Slope of the objective in the weights, labels and centres held."""
         entropy, total = self._columns
-        logs = np.log(centres)
-        brought = self.even * np.log(self.even) - self.even - self.even * logs + centres
-        slope = entropy - total - np.einsum("hj,hj->j", sums, logs)
-        slope += masses @ (centres + self.smoothing * brought)
+        logs, brought = self._by_feature(centres)
+        slope = entropy - total - np.einsum("hj,hj->j", sums, logs) + masses @ brought
         if pull is None:
             return slope
         for part in pair_blocks(pull.rows, len(pull.i)):
-            left, right = pull.rows[pull.i[part]], pull.rows[pull.j[part]]
-            slope += np.asarray(pull.pull[part] @ _to_mean(left, right)).ravel()
-            if self.farthest == "pairwise":
-                slope += (
-                    _LOG2
-                    * np.asarray(np.where(pull.apart[part], -pull.pull[part], 0.0) @ (left + right)).ravel()
-                )
-        if self.farthest == "dataset":
-            paid = -float(pull.pull[pull.apart].sum())
-            sizes = np.asarray(self.points.X @ self.metric)
-            longest = int(np.argmax(sizes >= (1.0 - 1e-9) * sizes.max()))  # rounding decides nothing
-            slope += 2.0 * _LOG2 * paid * self.points.rows(np.array([longest]))[0]
-        return slope
+            apart = _to_mean(pull.rows[pull.i[part]], pull.rows[pull.j[part]])
+            slope += np.asarray(pull.pull[part] @ apart).ravel()
+        paid = -float(pull.pull[pull.apart].sum())
+        sizes = np.asarray(self.points.X @ self.metric)
+        longest = int(np.argmax(sizes >= (1.0 - 1e-9) * sizes.max()))  # rounding decides nothing
+        return slope + 2.0 * _LOG2 * paid * self.points.rows(np.array([longest]))[0]
 
     def step_from(
         self, labels: Labels, totals: Any, centres: Floats, pull: Any, core: Index
     ) -> Callable[[float], Floats]:
-        """The weights after a part of a step, by the rule."""
+        """The weights after a part of a step down the slope; or after the whole of one up, its mean held."""
         slope = self.gradient(totals[0], totals[1], centres, pull)
         before, step = self.metric, self.step
-        if self.rule == "gamma":
-            lean = self.prior + slope
-            best = np.where(lean > 0, self.prior / np.where(lean > 0, lean, 1.0), _MOST_WEIGHT)
-            best = np.clip(best, LEAST_WEIGHT, _MOST_WEIGHT)
-            return lambda share: best if share == 1.0 else before + share * (best - before)
-        if self.rule == "descent":
+        if not self.climbs:
             return lambda share: np.maximum(before - share * step * slope, LEAST_WEIGHT)
         found = np.maximum(before + step * slope, LEAST_WEIGHT)
         return lambda share: np.maximum(found / found.mean(), LEAST_WEIGHT)

@@ -59,7 +59,7 @@ class Learned(Distortion):
         return squared_gaps(self.embedded(rows), i, j)
 
     def held_back(self) -> float:
-        """What a prior on the metric costs."""
+        """What pseudo-items cost that keep the metric finite."""
         return 0.0
 
     def split(self, sums: Floats, masses: Floats, centres: Floats) -> tuple[float, float]:
@@ -67,7 +67,7 @@ class Learned(Distortion):
         return super().value(sums, masses, centres), 0.0
 
     def value(self, sums: Floats, masses: Floats, centres: Floats) -> float:
-        """The distortion of all items, with what the metric and a prior on it cost."""
+        """The distortion of all items, with what the metric and what holds it back cost."""
         return sum(self.split(sums, masses, centres)) + self.held_back()
 
     def inertia(self, labels: Labels, totals: Any, centres: Floats) -> float:

@@ -36,7 +36,8 @@ class Mahalanobis(Learned, SquaredEuclidean):
     Attributes as in `SquaredEuclidean`; `metric` is A, `regularized` the number of directions at the floor.
     """
 
-    name: ClassVar[str] = "mahalanobis"
+    counted: ClassVar[str] = "distances to the centres under the metric, less its log-determinant"
+    compares: ClassVar[bool] = False
     share: ClassVar[float] = 1.0
     # the best metric is known in closed form, and the sums by cluster do not hang on it
     closed: ClassVar[bool] = True
@@ -87,15 +88,11 @@ class Mahalanobis(Learned, SquaredEuclidean):
     def _log_det(self, metric: Any) -> float:
         return FullBox.log_det(metric) if metric.ndim == 2 else DiagonalBox.log_det(metric)
 
-    def weighed(self, rows: Any) -> Any:
-        """Rows times the metric."""
-        return rows @ self.metric if self.full else rows * self.metric
-
     # ---- the pass -------------------------------------------------------------------------------------
 
     def linear(self, centres: Floats) -> tuple[Floats, Floats]:
         away = centres - self.typical
-        slopes = self.weighed(away)
+        slopes = away @ self.metric if self.full else away * self.metric
         intercepts = np.einsum("hj,hj->h", slopes, away) + 2.0 * (slopes @ (self.typical - self.about))
         return -2.0 * slopes, intercepts
 
@@ -150,8 +147,8 @@ class Mahalanobis(Learned, SquaredEuclidean):
     def embedded(self, rows: Any) -> Any:
         return _embedded(rows, self.metric)
 
-    def ceiling(self, rows: Any, i: Index, j: Index) -> Any:
-        """The most that pairs could be apart: a number, or one a pair."""
+    def ceiling(self) -> Any:
+        """The most that pairs could be apart."""
         return float((self.box.bound * self.metric).sum())
 
     def to_own(self, labels: Labels, centres: Floats) -> Floats:
@@ -269,7 +266,7 @@ class MahalanobisByCluster(Mahalanobis):
             found[part] = squares @ self.metric.T
         return found
 
-    def ceiling(self, rows: Any, i: Index, j: Index) -> Any:
+    def ceiling(self) -> Any:
         """The most that any pair could be apart, under each metric."""
         return (self.box.bound * self.metric).reshape(len(self.metric), -1).sum(axis=1)
 

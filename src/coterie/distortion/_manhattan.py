@@ -189,7 +189,6 @@ def _medians_sparse(
 class Manhattan(Distortion):
     """`sum_j |x_j - c_j|`; the best centre is the median of each feature. Attributes as in `Distortion`."""
 
-    name: ClassVar[str] = "l1"
     by_sums: ClassVar[bool] = False
     own_part = linear = None  # type: ignore[assignment]
 

@@ -24,7 +24,6 @@ _TINY = float(np.finfo(np.float64).tiny)
 class SquaredEuclidean(Distortion):
     """`|x - c|^2`; the best centre is the mean. Attributes as in `Distortion`."""
 
-    name: ClassVar[str] = "sqeuclidean"
     unit: ClassVar[str] = "squared distance"
     # the objectives of the soft methods count half the squared distance
     share: ClassVar[float] = 0.5

@@ -28,7 +28,6 @@ from coterie.base import (
     one_of,
     progress,
     real,
-    sum_over_clusters,
     warn_user,
     whole,
 )
@@ -411,7 +410,7 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
             return found
 
         def cost(X: Any, labels: Any, weight: Any) -> float:
-            return sum_over_clusters(SquaredEuclidean(X, weight).alone, labels)
+            return SquaredEuclidean(X, weight).clustering_cost(labels, int(labels.max(initial=0)) + 1)
 
         return replace(found, measure="squared distance", cost=cost)
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from coterie._arrays import Floats
 from coterie.assign._core import build_core
 from coterie.assign._hard import HardSolver
 from coterie.base import About, instance, one_of, whole
@@ -15,7 +13,7 @@ from coterie.constraints import Constraints
 from coterie.distortion import Distortion
 from coterie.kmeans._engine.loop import Outcome
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
-from coterie.kmeans._engine.starts import RandomState, Starts
+from coterie.kmeans._engine.starts import RandomState
 
 
 class COPKMeans(PrototypeClusterer):
@@ -171,10 +169,3 @@ class COPKMeans(PrototypeClusterer):
             order=self.order,  # type: ignore[arg-type]
             literal=self.strategy == "wagstaff",
         )
-
-    def _starts(self, starts: Starts) -> Iterator[Floats]:
-        while True:
-            if isinstance(self.init, str):
-                yield starts.centres(self.init)
-            else:
-                yield self._given(self.init, starts.distortion, "init")

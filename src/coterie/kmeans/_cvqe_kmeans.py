@@ -1,45 +1,18 @@
-"""CVQEKMeans: k-means in which a broken pair costs what it would take to mend it, and pulls the centres.
-
-The objective, for labels l, centres c, soft pairs of strength s and sample weights w (D_i(h) is the squared
-distance of item i to centre h):
-
-    1/2 sum_i w_i D_i(l_i)  +  the price of each broken pair
-
-    linear (LCVQE)
-        must-link i, j cut between a = l_i and b = l_j:     s/4 (D_i(b) + D_j(a))
-        cannot-link i, j inside h:                          s/2 D_r(n)
-            r: the end farther from centre h (of two as far: the cheaper); n: the centre nearest to r but h
-    original (CVQE)
-        must-link cut between a and b:                      s/2 |c_a - c_b|^2
-        cannot-link inside h:                               s/2 |c_h - c_n|^2, n: the centre nearest to c_h
-
-With labels, r and n fixed the linear form is a sum of squared distances between points and centres, so the
-best centre is a mean: of the members, each with its weight, of every point across a cut must-link, with s/2,
-and of every point r that should be here, with s. The original form ties centres to centres: its best centres
-solve one linear system, k x k (the papers move one centre at a time, the others as they were, which need
-not lower the objective).
-
-The papers decide pair by pair and let the last decision about an item stand. Here the prices of all pairs of
-an item add up, and labels minimise the objective by moves of one unit, of both ends of a pair, and of whole
-must-link components; an end may go to any cluster, not just to the nearest two. Where a pair shares no item
-with another one the choice is exact and no order matters.
-"""
+"""CVQEKMeans: k-means in which a broken pair costs what it would take to mend it, and pulls the centres."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from coterie._arrays import Floats
 from coterie.base import About, instance, one_of
 from coterie.constraints import Constraints
 from coterie.constraints._model import stated_pairs
 from coterie.distortion import SquaredEuclidean
 from coterie.kmeans._engine.loop import PrototypeLoop
-from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer, mixed_starts
-from coterie.kmeans._engine.starts import RandomState, Starts
+from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
+from coterie.kmeans._engine.starts import RandomState
 from coterie.kmeans._prices.cvqe import PricedByCentres, PullingLoop
 
 
@@ -63,9 +36,7 @@ class CVQEKMeans(PrototypeClusterer):
         (Davidson and Ravi): prices are distances between centres.
     init : {"mixed", "neighborhoods", "k-means++", "random"} or array of shape (n_clusters, n_features)
         As in `PCKMeans`.
-    n_init : int or "auto", default "auto"
-        Number of starts; the best is kept. "auto" is 1 where the start is given, else 4.
-    max_iter, tol, warm_start, verbose, random_state
+    n_init, max_iter, tol, warm_start, verbose, random_state
         As in `COPKMeans`.
 
     Attributes
@@ -174,9 +145,6 @@ class CVQEKMeans(PrototypeClusterer):
             return None
         return PricedByCentres(known, pairs, self.n_clusters, rng, distortion, linear=self.form == "linear")
 
-    def _loop(self, X: Any, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
+    def _loop(self, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
         solver = self._solver(known, distortion, rng)
         return PullingLoop(distortion, solver, self.n_clusters, self._share_of(distortion))
-
-    def _starts(self, starts: Starts) -> Iterator[Floats]:
-        return mixed_starts(self, starts)

@@ -57,12 +57,11 @@ class HMRFKMeans(LearningClusterer):
         Whether pairs that follow from the stated ones count, with their mean strength. "auto" leaves them
         out, with a warning, if the pairs contradict each other or too many follow; True raises then. Hard
         groups keep their own items apart, and nothing further follows from that.
-    rule : {"auto", "descent", "ascent", "gamma"}
+    rule : {"auto", "descent", "ascent"}
         How the weights are learned; squared distances have a closed form, and no rule. "descent" follows the
         slope of the objective, and is the rule of the cosine. For I-divergence it drives all weights towards
-        zero; "gamma" adds a prior that is least where a weight is one; "ascent" (the default there) is the
-        rule as the paper prints it, up the slope, with the weights brought back to a mean of one: it raises
-        the objective, but found better clusters of text.
+        zero; "ascent" (the default there) is the rule as the paper prints it, up the slope, with the weights
+        brought back to a mean of one: it raises the objective, but found better clusters of text.
     step : float or "auto", default "auto"
         Length of a step; with I-divergence it gets .9 times shorter in each iteration. "auto" is 1.75
         (cosine) or .5 (I-divergence) for 300 items of 3,000 features, as many as the paper has, and goes
@@ -71,11 +70,6 @@ class HMRFKMeans(LearningClusterer):
         Whether a step is halved until the objective does not rise; "ascent" never is.
     smoothing : float, default 10.0
         I-divergence: uniform pseudo-items that each item brings, so that no centre has a zero.
-    farthest : {"dataset", "pairwise"}
-        I-divergence: whether a broken cannot-link costs up to the most that any two items could be apart, or
-        that these two could be.
-    prior : float, default 1.0
-        Strength of the prior of "gamma".
     init : {"mixed", "neighborhoods", "perturb", "k-means++", "random"} or array
         Where a start begins. "neighborhoods" takes means of must-link components, farthest first, those that
         cannot-links keep apart before others, then k-means++; "mixed" does so in the first start and is
@@ -98,8 +92,7 @@ class HMRFKMeans(LearningClusterer):
     objective_, objective_parts_, inertia_, weight_
         As in `MPCKMeans`.
     regularized_ : int
-        Number of weights at their limits: 1e-5 (cosine, I-divergence), 1000 ("gamma"), or the floor of
-        `MPCKMeans`.
+        Number of weights at their limit: 1e-5 (cosine, I-divergence), or the floor of `MPCKMeans`.
 
     See Also
     --------
@@ -108,9 +101,9 @@ class HMRFKMeans(LearningClusterer):
 
     Notes
     -----
-    The objective never rises with squared distances, with the cosine while `backtrack` is on, and with
-    I-divergence under rule="gamma" and farthest="pairwise". Inferred pairs of the cosine, and more than
-    100,000 of squared distances, are not written down: they follow from sums over must-link components. For
+    The objective never rises with squared distances, and with the cosine while `backtrack` is on. Inferred
+    pairs of the cosine, and more than 100,000 of squared distances, are not written down: they follow from
+    sums over must-link components. For
     I-divergence, and where the sums would take more than half a gigabyte, they are: of large components some
     200 for an item with each other component, at random and stronger in turn. Sparse X stays sparse; centres
     are dense. Time an iteration O(z k) for z non-zeros of X, plus O(k) for each non-zero of a constrained row
@@ -143,12 +136,10 @@ class HMRFKMeans(LearningClusterer):
         "metric": one_of(*_KINDS),
         "learn": one_of("diagonal", "none"),
         "closure": one_of("auto", True, False),
-        "rule": one_of("auto", "descent", "ascent", "gamma"),
+        "rule": one_of("auto", "descent", "ascent"),
         "step": real(0.0, above=True) | one_of("auto"),
         "backtrack": one_of(True, False),
         "smoothing": real(0.0, above=True),
-        "farthest": one_of("dataset", "pairwise"),
-        "prior": real(0.0, above=True),
     }
 
     def __init__(
@@ -164,8 +155,6 @@ class HMRFKMeans(LearningClusterer):
         step: Any = "auto",
         backtrack: bool = True,
         smoothing: float = 10.0,
-        farthest: str = "dataset",
-        prior: float = 1.0,
         init: Any = "mixed",
         n_init: Any = "auto",
         max_iter: int = 40,
@@ -184,8 +173,6 @@ class HMRFKMeans(LearningClusterer):
         self.step = step
         self.backtrack = backtrack
         self.smoothing = smoothing
-        self.farthest = farthest
-        self.prior = prior
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -198,18 +185,11 @@ class HMRFKMeans(LearningClusterer):
     def _distortion(self) -> Any:
         return _KINDS[self.metric]
 
-    @property
-    def _rule(self) -> str:
-        if self.metric == "idivergence":
-            return "ascent" if self.rule == "auto" else self.rule
-        if self.metric == "cosine" and self.rule not in ("auto", "descent"):
-            raise ValueError(
-                f'rule={self.rule!r} is for metric="idivergence"; the weights of the cosine go by "descent".'
-            )
-        return "descent"
-
     def _make(self, X: Any, weight: Floats | None) -> Any:
-        rule = self._rule
+        if self.metric == "cosine" and self.rule == "ascent":
+            raise ValueError(
+                'rule="ascent" is for metric="idivergence"; the weights of the cosine go by "descent".'
+            )
         if self.metric == "sqeuclidean":
             return Mahalanobis(X, weight)
         if self.step == "auto":
@@ -219,16 +199,8 @@ class HMRFKMeans(LearningClusterer):
             step = float(self.step)
         if self.metric == "cosine":
             return WeightedCosine(X, weight, step=step, backtracks=self.backtrack)
-        return IDivergence(
-            X,
-            weight,
-            smoothing=self.smoothing,
-            rule=rule if self.learn != "none" else "ascent",
-            step=step,
-            prior=self.prior,
-            farthest=self.farthest,
-            backtracks=self.backtrack,
-        )
+        given = {"smoothing": self.smoothing, "step": step, "backtracks": self.backtrack}
+        return IDivergence(X, weight, climbs=self.rule != "descent", **given)
 
     def _keep(self, best: Any, X: Any) -> None:
         super()._keep(best, X)
@@ -242,10 +214,8 @@ class HMRFKMeans(LearningClusterer):
     def _priced(self, known: Constraints, pairs: StatedPairs, distortion: Any, rng: RandomState) -> Any:
         given = known, pairs, self.weight_, self.n_clusters, rng, distortion
         structure = pairs.structure(known)
-        if not len(pairs.ij) or not self._close(structure):
-            return PricedPairs(*given)
-        closed = Components.of(structure)
-        if not closed.n:  # nothing follows
+        closed = Components.of(structure) if len(pairs.ij) and self._close(structure) else None
+        if closed is None or not closed.n:  # nothing follows
             return PricedPairs(*given)
         if self.metric == "sqeuclidean" and closed.n_pairs <= _closure_prices.FEW_PAIRS:
             return PricedPairs(known, written_closure(structure, pairs, rng, every=True), *given[2:])

@@ -94,9 +94,7 @@ class KernelPCKMeans(
     gamma : float or "median", default "median"
         "median" takes the median distance m of different items, among a thousand of them, as the width:
         1 / (2 m^2) for "rbf", 1 / m for "laplacian"; for "polynomial" one over the median squared length.
-    degree : int, default 3
-        Of "polynomial".
-    coef0 : float, default 1.0
+    degree, coef0 : int, float
         Of "polynomial".
     graph : {None, "ratio_association", "ratio_cut", "normalized_cut"}, default None
         If not None, X is a symmetric matrix of affinities (dense or sparse, none negative) and `kernel` is
@@ -113,10 +111,8 @@ class KernelPCKMeans(
         Number of starts; the best is kept. "auto" is 1 where labels are given, else 4.
     max_iter : int, default 300
         Most sweeps of a start.
-    verbose : int, default 0
-        Print a line a sweep.
-    random_state : int, RandomState or None
-        Seed of the starts and of where visits begin.
+    verbose, random_state
+        As in `COPKMeans`.
 
     Attributes
     ----------
@@ -232,12 +228,8 @@ class KernelPCKMeans(
         ----------
         X : array or CSR matrix of shape (n_samples, n_features), or (n_samples, n_samples)
             The items, or their kernel or affinities.
-        y : ignored
-            Present for the API.
-        constraints : Constraints or array of partial labels (-1: unknown), optional
-            What is known. Hard statements hold, the others have a price.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the items.
+        y, constraints, sample_weight
+            As in `PCKMeans.fit`: hard statements hold, the others have a price.
 
         Returns
         -------
@@ -387,8 +379,8 @@ class KernelPCKMeans(
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Items.
+        X
+            As in `predict`.
 
         Returns
         -------
@@ -405,12 +397,8 @@ class KernelPCKMeans(
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Items.
-        y : ignored
-            Present for the API.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the items.
+        X, y, sample_weight
+            As in `fit`; the items may be new ones.
 
         Returns
         -------

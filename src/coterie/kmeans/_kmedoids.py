@@ -36,7 +36,6 @@ from coterie.base import (
     one_medoid,
     one_of,
     real,
-    sum_over_clusters,
     warn_of_empty_clusters,
     whole,
 )
@@ -49,11 +48,7 @@ _MOST_MEASURED = 5_000
 
 
 class KMedoids(
-    TakesDistances,
-    ConstrainedClusterMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    BaseEstimator,
+    TakesDistances, ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     """K-medoids on features or on given distances, started by constraints, which then have a price.
 
@@ -78,14 +73,10 @@ class KMedoids(
         medoid among 1,000 items.
     n_init : int or "auto", default "auto"
         Number of starts; "auto" is 1 where the start is given or found without chance, else 4.
-    max_iter : int, default 300
-        Most iterations of a start.
     warm_start : bool, default False
         Start from the medoids of the last fit, which are then items of the new X.
-    verbose : int, default 0
-        Print a line an iteration.
-    random_state : int, RandomState or None
-        Seed of the starts and of the order of visits.
+    max_iter, verbose, random_state
+        As in `COPKMeans`.
 
     Attributes
     ----------
@@ -175,12 +166,8 @@ class KMedoids(
         ----------
         X : array of shape (n_samples, n_features), or distances of shape (n_samples, n_samples)
             The items; CSR where the metric takes it.
-        y : ignored
-            Present for the API.
-        constraints : Constraints or array of partial labels, optional
-            What is known. Hard statements hold, the others have a price.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the items.
+        y, constraints, sample_weight
+            As in `PCKMeans.fit`: hard statements hold, the others have a price.
 
         Returns
         -------
@@ -221,12 +208,7 @@ class KMedoids(
     # ---- the loop -------------------------------------------------------------------------------------
 
     def _alternate(
-        self,
-        distances: Distances,
-        core: SoftSolver | None,
-        mass: Floats,
-        medoids: Index,
-        step: Step,
+        self, distances: Distances, core: SoftSolver | None, mass: Floats, medoids: Index, step: Step
     ) -> Outcome:
         """Labels for medoids, medoids for labels, until nothing changes; its centres are item numbers."""
         units: Labels | None = None
@@ -381,8 +363,8 @@ class KMedoids(
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), or distances to the training items
-            New items.
+        X
+            As in `transform`.
 
         Returns
         -------
@@ -396,12 +378,8 @@ class KMedoids(
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), or distances to the training items
-            Items.
-        y : ignored
-            Present for the API.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the items.
+        X, y, sample_weight
+            As in `fit`; the items may be new ones.
 
         Returns
         -------
@@ -420,7 +398,8 @@ class KMedoids(
                 return None
             mass = np.ones(X.shape[0]) if weight is None else weight
             distances = Distances(X, self.metric)
-            return sum_over_clusters(lambda some: float(distances.sums(some, mass).min()), labels)
+            members = [np.flatnonzero(labels == h) for h in np.unique(labels[labels >= 0])]
+            return float(sum(distances.sums(some, mass).min() for some in members))
 
         return replace(super().account(), cost=cost)
 

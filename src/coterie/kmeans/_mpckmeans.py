@@ -46,9 +46,7 @@ class MPCKMeans(LearningClusterer):
     init : {"mixed", "neighborhoods", "perturb", "k-means++", "random"} or array
         As in `PCKMeans`; among many neighbourhoods those that cannot-links keep apart are preferred.
         "perturb" is described in `HMRFKMeans`.
-    n_init : int or "auto", default "auto"
-        Number of starts; the best is kept. "auto" is 1 where the start is given, else 4.
-    max_iter, tol, warm_start, verbose, random_state
+    n_init, max_iter, tol, warm_start, verbose, random_state
         As in `COPKMeans`; a warm start takes over the centres, and learns the metric anew.
 
     Attributes

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from coterie._arrays import Floats
 from coterie.assign._pairs import SoftSolver
 from coterie.base import About, instance, one_of, real
 from coterie.constraints import Constraints
 from coterie.distortion import Distortion
-from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer, mixed_starts
-from coterie.kmeans._engine.starts import RandomState, Starts
+from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
+from coterie.kmeans._engine.starts import RandomState
 
 
 class PCKMeans(PrototypeClusterer):
@@ -35,9 +33,7 @@ class PCKMeans(PrototypeClusterer):
         Where a start begins. "neighborhoods" takes the means of must-link components, then k-means++;
         "mixed" does so in the first start, and in every second one where chance has a part in it; the others
         are plain k-means++.
-    n_init : int or "auto", default "auto"
-        Number of starts; the best is kept. "auto" is 1 where the start is given, else 4.
-    max_iter, tol, metric, warm_start, verbose, random_state
+    n_init, max_iter, tol, metric, warm_start, verbose, random_state
         As in `COPKMeans`. With "cosine" the objective counts one minus the cosine, whole.
 
     Attributes
@@ -117,15 +113,9 @@ class PCKMeans(PrototypeClusterer):
         self.random_state = random_state
 
     def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> SoftSolver | None:
-        if self.weight == "auto":
-            self.weight_ = distortion.share * distortion.spread / distortion.total or 1.0
-        else:
-            self.weight_ = float(self.weight)
+        self.weight_ = distortion.mean_cost if self.weight == "auto" else float(self.weight)
         if self.weight_ == 0:
             known = known.only_hard()
         if not known:
             return None
         return SoftSolver.at_weight(known, self.weight_, self.n_clusters, rng)
-
-    def _starts(self, starts: Starts) -> Iterator[Floats]:
-        return mixed_starts(self, starts)

@@ -13,6 +13,7 @@ from coterie.base import About
 from coterie.constraints import Constraints
 from coterie.distortion import Distortion
 from coterie.exceptions import UnsupportedConstraintError
+from coterie.kmeans._engine.loop import PrototypeLoop
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
 from coterie.kmeans._engine.starts import RandomState, Starts
 
@@ -145,7 +146,7 @@ class SeededKMeans(PrototypeClusterer):
     def _one_start_is_enough(self, starts: Starts) -> bool:
         return self._seeds(starts.known).n_classes == self.n_clusters
 
-    def _starts(self, starts: Starts) -> Iterator[Floats]:
+    def _starts(self, starts: Starts, loop: PrototypeLoop) -> Iterator[Floats]:
         means = self._seeds(starts.known).means(starts)
         while True:
             yield starts.plus_plus(means, joined=False)
@@ -160,12 +161,8 @@ class ConstrainedSeedKMeans(SeededKMeans):
 
     Parameters
     ----------
-    n_clusters : int, default 8
-        Number of clusters, at least that of the classes.
-    n_init : int or "auto", default "auto"
-        Number of starts. "auto" is 1 where every cluster has a class, else 4.
-    max_iter, tol, metric, warm_start, verbose, random_state
-        As in `COPKMeans`.
+    n_clusters, n_init, max_iter, tol, metric, warm_start, verbose, random_state
+        As in `SeededKMeans`.
 
     Attributes
     ----------

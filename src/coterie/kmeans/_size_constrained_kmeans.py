@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -16,7 +17,6 @@ from coterie.assign._hard import HardSolver
 from coterie.assign._pairs import SoftSolver
 from coterie.assign._sizes import (
     Choices,
-    SizeBounds,
     SizedSolver,
     read_bounds,
     size_constrained_assignment,
@@ -24,10 +24,10 @@ from coterie.assign._sizes import (
 )
 from coterie.base import About, Account, anything, constrained_fit, instance, one_of, real, whole
 from coterie.constraints import Constraints, EitherOr, Violations
-from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
+from coterie.kmeans._engine.loop import PrototypeLoop
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
-from coterie.kmeans._engine.sized_loop import SizedLoop, SizedOutcome
-from coterie.kmeans._engine.sized_starts import book_start, far_from, within_range
+from coterie.kmeans._engine.sized_loop import LooseLoop, SizedLoop
+from coterie.kmeans._engine.sized_starts import book_start, within_range
 from coterie.kmeans._engine.starts import RandomState, Starts
 
 
@@ -53,10 +53,9 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         Price of a broken soft statement of strength 1, in the unit of `objective_`; statements marked hard
         hold. Infinite: every statement holds. "auto" is what a mean item costs with one centre for all, the
         price that `PCKMeans` takes. Bounds always win over soft statements.
-    outlier_cost : float, "auto" or None
+    outlier_cost : float or None
         Items whose distance (squared, for "sqeuclidean") is beyond this may be left out, with label -1, at
-        this cost. "auto" takes the median of the distances to the centres of `init` (of a k-means++ start,
-        if they are not given) plus three times their spread.
+        this cost.
     max_outliers : int or None
         Most items (load) that are left out.
     on_shortfall : {"raise", "warn"}
@@ -69,30 +68,16 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     init : {"constraint++", "neighborhoods", "k-means++", "random", "book", "range"} or array
         As in `COPKMeans`; "book" draws rows until plain k-means from there meets the minima (at most 50
         draws, ten runs); "range" draws uniformly between the least and largest value of each feature.
-    n_init : int or "auto", default "auto"
-        Number of starts; the best is kept. "auto" is 1 where the start is given, else 4.
-    max_iter : int, default 300
-        Most iterations of a start.
-    tol : float, default 1e-4
-        Stop when the centres' squared shift is below this share of the mean variance of the features.
-    metric : {"sqeuclidean", "cosine"}
-        Squared distance, or one minus the cosine (centres of unit length).
+    n_init, max_iter, tol, metric, warm_start, verbose, random_state
+        As in `COPKMeans`.
     budget : int, default 1,000,000
         Steps of the search for feasibility of statements; nodes times cells of integer programs. 0: none, so
         that nothing is proven and `on_shortfall="warn"` always has the best of the search.
-    warm_start : bool, default False
-        Start from the centres of the last fit.
-    verbose : int, default 0
-        Print a line an iteration.
-    random_state : int, RandomState or None
-        Seed of the starts.
 
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
         The cluster of each item; -1 for outliers.
-    cluster_centers_ : array of shape (n_clusters, n_features)
-        The centres.
     sizes_ : array of shape (n_clusters,)
         Items, or load, of each cluster.
     prices_ : array of shape (n_clusters,)
@@ -112,7 +97,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         The price of a broken statement that was used.
     outlier_cost_ : float or None
         The cost of an outlier that was used.
-    history_, violations_, n_iter_, converged_
+    cluster_centers_, history_, violations_, n_iter_, converged_
         As in `COPKMeans`.
 
     See Also
@@ -166,6 +151,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         "size_weight": True,
     }
     _bound: ClassVar[Any] = anything("None, a number, a share between 0 and 1, or one per cluster")
+    # more than 15: bounds by size and by group, prices and outliers are the chapter's own extensions
     parameter_rules: ClassVar[Any] = {
         **SHARED_RULES,
         "size_min": _bound,
@@ -173,7 +159,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         "group_min": anything("None, a number, a dictionary by group, or an array"),
         "group_max": anything("None, a number, a dictionary by group, or an array"),
         "weight": real(0.0) | one_of(float("inf"), "auto"),
-        "outlier_cost": real(0.0) | one_of(None, "auto", float("inf")),
+        "outlier_cost": real(0.0) | one_of(None, float("inf")),
         "max_outliers": whole(0) | one_of(None),
         "on_shortfall": one_of("raise", "warn"),
         "assignment": one_of("local", "exact"),
@@ -264,10 +250,8 @@ class SizeConstrainedKMeans(PrototypeClusterer):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The items; float32 stays float32.
-        y : ignored
-            Present for the API.
+        X, y
+            As in `COPKMeans.fit`.
         constraints : Constraints or array of partial labels (-1: unknown), optional
             Statements about pairs and labels; `weight` says whether they hold or have a price.
         sample_weight : array of shape (n_samples,), optional
@@ -285,13 +269,8 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         -------
         self
         """
-        self._bounds: SizeBounds | None = None
-        self._far: float | None = None
         loop = partial(self._sized_loop, size_weight=size_weight, groups=groups, either_or=either_or)
-        try:
-            self._run(X, constraints, sample_weight, loop)
-        finally:
-            del self._bounds, self._far
+        self._run(X, constraints, sample_weight, loop)
         if either_or is not None and len(either_or.violations(self.labels_)):
             raise RuntimeError(
                 f"{type(self).__name__} broke either-or triples that it promises to obey; please report it. "
@@ -301,24 +280,25 @@ class SizeConstrainedKMeans(PrototypeClusterer):
 
     def _sized_loop(
         self,
-        X: Any,
         known: Constraints,
         distortion: Any,
         rng: RandomState,
+        *,
         size_weight: Any,
         groups: Any,
         either_or: Any,
     ) -> PrototypeLoop:
-        n, k = X.shape[0], self.n_clusters
+        n, k = distortion.points.n, self.n_clusters
         spare = None
-        self._far = self._outlier_cost(known, distortion, rng)
-        if self._far is not None and self._far < float("inf"):
+        self.outlier_cost_ = None if self.outlier_cost is None else float(self.outlier_cost)
+        if self.outlier_cost_ is None:
+            if self.max_outliers is not None:
+                raise ValueError(
+                    "max_outliers is given, but no outlier_cost: say what leaving an item out costs."
+                )
+        elif self.outlier_cost_ < float("inf"):
             spare = float("inf") if self.max_outliers is None else float(self.max_outliers)
-        elif self.max_outliers is not None and self.outlier_cost is None:
-            raise ValueError(
-                "max_outliers is given, but no outlier_cost: say what leaving an item out costs."
-            )
-        bounds = self._bounds = read_bounds(
+        bounds = read_bounds(
             self.size_min,
             self.size_max,
             n,
@@ -330,7 +310,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
             spare=spare,
         )
         either_or = _read_either_or(either_or, n)
-        self.weight_ = self._price(distortion)
+        self.weight_ = distortion.mean_cost if self.weight == "auto" else float(self.weight)
         soft = self.weight_ != float("inf")
         if self.weight_ == 0:
             known = known.only_hard()
@@ -356,7 +336,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
 
         loose = not bounds.bind and spare is None and not either_or
         if loose and distortion.by_sums and self.assignment == "local":
-            return PrototypeLoop(distortion, self._solver(known, distortion, rng), k, share)
+            return LooseLoop(distortion, self._solver(known, distortion, rng), k, share, bounds)
         assign: Any
         if not either_or:
             assign = solver(known)
@@ -379,7 +359,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
             bounds,
             assign,
             penalty=penalty if known and soft else None,
-            outlier_cost=None if spare is None else self._far,
+            outlier_cost=None if spare is None else self.outlier_cost_,
             on_shortfall=self.on_shortfall,
         )
 
@@ -397,44 +377,17 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         core = build_core(known, "all")
         return HardSolver(known, core, self.n_clusters, budget=self.budget, rng=rng, nonempty=True)
 
-    def _price(self, distortion: Any) -> float:
-        """What a broken statement of strength 1 costs."""
-        if self.weight != "auto":
-            return float(self.weight)
-        return distortion.share * distortion.spread / distortion.total or 1.0
-
-    def _outlier_cost(self, known: Constraints, distortion: Any, rng: RandomState) -> float | None:
-        if self.outlier_cost != "auto":
-            return None if self.outlier_cost is None else float(self.outlier_cost)
-        if not isinstance(self.init, str):
-            return far_from(distortion, self._given(self.init, distortion, "init"))
-        starts = Starts(distortion, known, self.n_clusters, rng)
-        # k-means++ would make centres of what is far; so it first learns from random rows how far that is
-        starts.cap = far_from(distortion, starts.random())
-        return far_from(distortion, starts.centres("k-means++"))
-
-    def _keep(self, best: Outcome, X: Any) -> None:
-        k = self.n_clusters
-        self.outlier_cost_ = self._far
-        if self._far is not None:
-            best.labels = np.where(best.labels == k, -1, best.labels).astype(np.int32)
+    def _keep(self, best: Any, X: Any) -> None:
+        k, bounds = self.n_clusters, best.bounds
+        sizes = bounds.held(best.labels)[0][:k]
+        self.sizes_ = sizes if len(bounds.load) else sizes.astype(np.int64)
+        best.labels[best.labels == k] = -1  # the cluster of outliers
         super()._keep(best, X)
-        self._missed: Any = ()
-        bounds = self._bounds
-        assert bounds is not None
-        if isinstance(best, SizedOutcome):
-            self.prices_, self.sizes_, self._missed = best.prices, best.sizes, best.missed
-            by_group = best.group_prices
-        else:
-            self.prices_ = np.zeros(k)
-            self.sizes_ = bounds.held(best.labels)[0]
-            if not len(bounds.load):
-                self.sizes_ = self.sizes_.astype(np.int64)
-            by_group = None
+        self.prices_, self._missed = best.prices, best.missed
         for name in ("group_prices_", "groups_"):
             self.__dict__.pop(name, None)
         if bounds.groups is not None:
-            self.group_prices_, self.groups_ = by_group, bounds.groups.names
+            self.group_prices_, self.groups_ = best.group_prices, bounds.groups.names
 
     def _recount(self, known: Constraints) -> Violations:
         missed = self.__dict__.pop("_missed", ())
@@ -444,35 +397,24 @@ class SizeConstrainedKMeans(PrototypeClusterer):
 
     # ---- where it starts ------------------------------------------------------------------------------
 
-    def _starts(self, starts: Starts) -> Iterator[Floats]:
-        if self._far is not None:
-            starts.cap = self._far
-        while True:
-            if not isinstance(self.init, str):
-                yield self._given(self.init, starts.distortion, "init")
-            elif self.init == "book":
-                yield self._book(starts)
-            elif self.init == "range":
-                yield within_range(starts)
-            else:
-                yield starts.centres(self.init)
+    def _starts(self, starts: Starts, loop: Any) -> Iterator[Floats]:
+        if self.outlier_cost_ is not None:
+            starts.cap = self.outlier_cost_
+        if isinstance(self.init, str) and self.init == "range":
+            return (within_range(starts) for _ in count())
+        if isinstance(self.init, str) and self.init == "book":
+            plain = partial(self._plain, starts.distortion)
+            return (book_start(starts, loop.bounds, plain) for _ in count())
+        return super()._starts(starts, loop)
 
-    def _book(self, starts: Starts) -> Floats:
-        assert self._bounds is not None
-
-        def plain(centres: Floats) -> Labels:
-            loop = self._plain_loop(starts.distortion)
-            return loop.run(centres, max_iter=self.max_iter, tol=self.tol, step=lambda value: False).labels
-
-        return book_start(starts, self._bounds, plain)
-
-    def _plain_loop(self, distortion: Any) -> PrototypeLoop:
-        """K-means without bounds."""
+    def _plain(self, distortion: Any, centres: Floats) -> Labels:
+        """Labels of k-means without bounds."""
         k, share = self.n_clusters, self._share_of(distortion)
-        if distortion.by_sums:
-            return PrototypeLoop(distortion, None, k, share)
-        bounds = read_bounds(None, None, distortion.points.n, k)
-        return SizedLoop(distortion, k, share, bounds, SizedSolver(bounds))
+        loop = PrototypeLoop(distortion, None, k, share)
+        if not distortion.by_sums:
+            bounds = read_bounds(None, None, distortion.points.n, k)
+            loop = SizedLoop(distortion, k, share, bounds, SizedSolver(bounds))
+        return loop.run(centres, max_iter=self.max_iter, tol=self.tol, step=lambda value: False).labels
 
     # ---- after it -------------------------------------------------------------------------------------
 

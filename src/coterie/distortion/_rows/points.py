@@ -283,18 +283,15 @@ class DensePoints:
         return sums
 
     def to_own(self, labels: Labels, centres: Floats) -> Floats:
-        out = np.empty(self.n)
-        over_chunks(
-            lambda start, stop: _to_own(self.X, labels, centres, start, stop, out),
-            self.n,
-            chunk_rows(self.n, self.d, 0),
-        )
-        return out
+        return self._by_own(_to_own, labels, centres)
 
     def dot_own(self, labels: Labels, centres: Floats) -> Floats:
+        return self._by_own(_dot_own, labels, centres)
+
+    def _by_own(self, measure: Any, labels: Labels, centres: Floats) -> Floats:
         out = np.empty(self.n)
         over_chunks(
-            lambda start, stop: _dot_own(self.X, labels, centres, start, stop, out),
+            lambda start, stop: measure(self.X, labels, centres, start, stop, out),
             self.n,
             chunk_rows(self.n, self.d, 0),
         )

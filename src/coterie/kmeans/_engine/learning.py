@@ -16,7 +16,7 @@ from coterie.constraints import Constraints
 from coterie.constraints._model import StatedPairs, stated_pairs
 from coterie.kmeans._engine.loop import Outcome
 from coterie.kmeans._engine.metric_loop import LearnedOutcome, MetricLoop
-from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer, mixed_starts
+from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
 from coterie.kmeans._engine.starts import RandomState, Starts
 from coterie.kmeans._prices.by_distance import PricedPairs
 
@@ -72,7 +72,7 @@ class LearningClusterer(PrototypeClusterer):
         distortion.begin(self.n_clusters)
         return self._priced(known, pairs, distortion, rng)
 
-    def _loop(self, X: Any, known: Constraints, distortion: Any, rng: RandomState) -> MetricLoop:
+    def _loop(self, known: Constraints, distortion: Any, rng: RandomState) -> MetricLoop:
         solver = self._solver(known, distortion, rng)
         return MetricLoop(distortion, solver, self.n_clusters, learning=self.learn != "none")
 
@@ -91,9 +91,9 @@ class LearningClusterer(PrototypeClusterer):
 
         return super()._best_of(X, loop, n_starts, begin, learn)
 
-    def _starts(self, starts: Starts) -> Iterator[Floats]:
+    def _starts(self, starts: Starts, loop: Any) -> Iterator[Floats]:
         starts.wary = True
-        return mixed_starts(self, starts)
+        return super()._starts(starts, loop)
 
     def _keep(self, best: Outcome, X: Any) -> None:
         assert isinstance(best, LearnedOutcome)

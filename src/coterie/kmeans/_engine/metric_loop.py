@@ -7,7 +7,7 @@ objective does not rise, where the rule asks for that.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -58,14 +58,6 @@ class MetricLoop(PrototypeLoop):
                 core.items, core.unit, core.n_units, self.distortion.factor
             )
 
-    def _resum(self) -> None:
-        """Sums by cluster anew, after the rows were scaled anew."""
-        self._follow()
-        distortion = self.distortion
-        rows = np.arange(distortion.points.n)
-        sums = distortion.points.add_up(rows, self.labels.astype(np.int64), self.k, distortion.factor)
-        self.totals[0][:] = sums.toarray() if sparse.issparse(sums) else sums
-
     def _assign(self, centres: Floats, last: bool = False) -> int:
         changed = super()._assign(centres, last)
         self.quiet = 0 if changed else self.quiet + 1
@@ -99,7 +91,8 @@ class MetricLoop(PrototypeLoop):
             history.append(self._objective(centres))
             return self.quiet > 0 or change <= _STILL
         before = history[-1]
-        move = self.distortion.step_from(self.labels, self.totals, centres, pull, self.core_items)
+        core = np.empty(0, dtype=np.int64) if self.solver is None else self.core.items
+        move = self.distortion.step_from(self.labels, self.totals, centres, pull, core)
         share, moved = 1.0, False
         old = self.distortion.metric
         for _ in range(_MOST_HALVINGS):
@@ -116,15 +109,14 @@ class MetricLoop(PrototypeLoop):
         still = abs(before - history[-1]) <= self.tol * abs(history[-1])
         return self.quiet > 0 and (still or self.quiet >= _QUIET)
 
-    @property
-    def core_items(self) -> Index:
-        """The items of the core."""
-        return np.empty(0, dtype=np.int64) if self.solver is None else self.core.items
-
     def _use(self, metric: Any, centres: Floats) -> None:
-        self.distortion.use(metric)
-        if self.distortion.rescales:
-            self._resum()
+        distortion = self.distortion
+        distortion.use(metric)
+        if distortion.rescales:
+            self._follow()
+            rows, labels = np.arange(distortion.points.n), self.labels.astype(np.int64)
+            sums = distortion.points.add_up(rows, labels, self.k, distortion.factor)
+            self.totals[0][:] = sums.toarray() if sparse.issparse(sums) else sums
         self._reprice(centres)
 
     def _outcome(self, centres: Floats, history: list[float], n_iter: int, converged: bool) -> Outcome:
@@ -132,16 +124,9 @@ class MetricLoop(PrototypeLoop):
         must, cannot = (0.0, 0.0) if self.solver is None else self.solver.parts(self.labels[self.core.items])
         held = self.distortion.held_back()
         around, weighed = self.distortion.split(*self.totals[:2], centres)
-        parts = {"distortion": around, "must_link": must, "cannot_link": cannot, "metric": weighed + held}
         return LearnedOutcome(
-            found.labels,
-            self.distortion.as_centres(centres),
-            around,
-            found.objective,
-            found.history,
-            n_iter,
-            converged,
+            **vars(replace(found, centres=self.distortion.as_centres(centres), inertia=around)),
             metric=self.distortion.metric,
             regularized=self.distortion.regularized,
-            parts=parts,
+            parts={"distortion": around, "must_link": must, "cannot_link": cannot, "metric": weighed + held},
         )

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from coterie._arrays import Floats, Index
+from coterie._arrays import Floats
 from coterie._compiled import one_blas_thread
 from coterie.assign._core import CoreSolver
 from coterie.base import (
@@ -29,7 +29,6 @@ from coterie.base import (
     objective_words,
     one_of,
     real,
-    sum_over_clusters,
     warn_of_empty_clusters,
     whole,
 )
@@ -47,8 +46,6 @@ SHARED_RULES = {
     "metric": one_of(*DISTORTIONS),
     "warm_start": one_of(True, False),
 }
-# What distortions in which nothing is learned add up.
-_MEASURES = {"sqeuclidean": "squared distance", "cosine": "cosine distance", "l1": "distance"}
 
 
 class PrototypeClusterer(
@@ -76,9 +73,21 @@ class PrototypeClusterer(
     def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> CoreSolver | None:
         """What labels the constrained items; None if there are none."""
 
-    @abstractmethod
-    def _starts(self, starts: Starts) -> Iterator[Floats]:
-        """Centres to start from, one a start, without end."""
+    def _starts(self, starts: Starts, loop: PrototypeLoop) -> Iterator[Floats]:
+        """Centres to start from, one a start, without end: by the parameter `init`.
+
+        "mixed" goes by turns through neighbourhoods and k-means++.
+        """
+        number = 0
+        while True:
+            if not isinstance(self.init, str):
+                yield self._given(self.init, starts.distortion, "init")
+            elif self.init == "mixed":
+                again = number % 2 or (number and deterministic("neighborhoods", starts))
+                yield starts.centres("k-means++" if again else "neighborhoods")
+            else:
+                yield starts.centres(self.init)
+            number += 1
 
     def _one_start_is_enough(self, starts: Starts) -> bool:
         """Whether every start would begin at the same centres."""
@@ -107,7 +116,7 @@ class PrototypeClusterer(
         """
         return self._run(X, constraints, sample_weight, self._loop)
 
-    def _loop(self, X: Any, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
+    def _loop(self, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
         """The loop that every start goes through."""
         return PrototypeLoop(
             distortion, self._solver(known, distortion, rng), self.n_clusters, self._share_of(distortion)
@@ -140,13 +149,13 @@ class PrototypeClusterer(
         with one_blas_thread():
             distortion = self._measure(X, weight)
             distortion.check_range()
-            loop = make_loop(X, known, distortion, rng)
+            loop = make_loop(known, distortion, rng)
             starts = Starts(distortion.plain, self._known_at_start(known), self.n_clusters, rng)
             if before is not None:
                 given = self._given(before, distortion.plain, "the centres of the last fit")
                 n_starts, begin = 1, iter([given])
             else:
-                n_starts, begin = self.n_init, self._starts(starts)
+                n_starts, begin = self.n_init, self._starts(starts, loop)
                 if n_starts == "auto":
                     n_starts = 1 if self._one_start_is_enough(starts) else AUTO_STARTS
             best = self._best_of(X, loop, n_starts, begin)
@@ -237,12 +246,8 @@ class PrototypeClusterer(
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Items.
-        y : ignored
-            Present for the API.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the items.
+        X, y, sample_weight
+            As in `fit`; the items may be new ones.
 
         Returns
         -------
@@ -257,24 +262,22 @@ class PrototypeClusterer(
 
     def account(self) -> Account:
         """What was measured and what it costs, by the distortion; see `ConstrainedClusterMixin.account`."""
-        found, name = super().account(), self._distortion.name
+        found, kind = super().account(), self._distortion
         price = replace(
             found.price,
-            power=2.0 if name in ("sqeuclidean", "mahalanobis") else 1.0,
-            share=self._share_of(self._distortion),
+            power=2.0 if kind.unit == "squared distance" else 1.0,
+            share=self._share_of(kind),
             statement=found.price.statement if self._fixed_price else None,
         )
-        learned = " under the metric, less its log-determinant" if name == "mahalanobis" else ""
-        priced = price.statement is not None or not self._fixed_price
-        told = objective_words(self, f"distances to the centres{learned}", priced)
+        told = objective_words(self, kind.counted, price.statement is not None or not self._fixed_price)
 
-        def cost(X: Any, labels: Index, weight: Floats | None) -> float:
-            return sum_over_clusters(self._distortion(X, weight).plain.alone, labels)
+        def cost(X: Any, labels: Any, weight: Floats | None) -> float:
+            return float(kind(X, weight).plain.clustering_cost(labels, int(labels.max(initial=0)) + 1))
 
         return replace(
             found,
-            measure=_MEASURES.get(name, found.measure),
-            cost=cost if name in _MEASURES else None,
+            measure=kind.unit,
+            cost=cost if kind.compares else None,
             price=price,
             trace=None if found.trace is None else replace(found.trace, told=told),
         )
@@ -284,20 +287,6 @@ class PrototypeClusterer(
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def mixed_starts(model: Any, starts: Starts) -> Iterator[Floats]:
-    """Centres by the parameter `init`; "mixed" goes by turns through neighbourhoods and k-means++."""
-    number = 0
-    while True:
-        if not isinstance(model.init, str):
-            yield model._given(model.init, starts.distortion, "init")
-        elif model.init == "mixed":
-            again = number % 2 or (number and deterministic("neighborhoods", starts))
-            yield starts.centres("k-means++" if again else "neighborhoods")
-        else:
-            yield starts.centres(model.init)
-        number += 1
 
 
 def deterministic(how: Any, starts: Starts) -> bool:

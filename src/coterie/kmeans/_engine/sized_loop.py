@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie._arrays import NOBODY, Floats, Labels
+from coterie._arrays import Floats, Labels
 from coterie.assign._sizes import SizeBounds, Sized, shortfalls, tell_shortfall
 from coterie.constraints import Shortfall
 from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
@@ -16,12 +16,24 @@ from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
 
 @dataclass
 class SizedOutcome(Outcome):
-    """Where a start under bounds ended, and what the bounds cost."""
+    """Where a start under bounds ended, what the bounds cost, and which were missed."""
 
+    bounds: Any = None
     prices: Any = None
     group_prices: Any = None
-    sizes: Any = None
     missed: tuple[Shortfall, ...] = ()
+
+
+class LooseLoop(PrototypeLoop):
+    """As the parent: no bound can bind. Its outcome knows the bounds all the same."""
+
+    def __init__(self, distortion: Any, solver: Any, k: int, share: float, bounds: SizeBounds) -> None:
+        super().__init__(distortion, solver, k, share)
+        self.bounds = bounds
+
+    def _outcome(self, centres: Floats, history: list[float], n_iter: int, converged: bool) -> SizedOutcome:
+        found = super()._outcome(centres, history, n_iter, converged)
+        return SizedOutcome(**vars(found), bounds=self.bounds, prices=np.zeros(self.k))
 
 
 class SizedLoop(PrototypeLoop):
@@ -53,7 +65,10 @@ class SizedLoop(PrototypeLoop):
             most = np.finfo(self.costs.dtype).max / 4.0
             left_out = distortion.weighted(np.full(distortion.points.n, share * outlier_cost))
             self.costs[:, k] = np.minimum(left_out - distortion.constants(), most)
-        self.priced = _with_weight(distortion)
+        # items of weight zero have hardly any weight instead, so that they prefer what is near
+        self.priced, mass = distortion, distortion.mass
+        if len(mass) and not mass.all():
+            self.priced = distortion.reweighted(np.where(mass > 0, mass, 1e-9 * mass[mass > 0].min()))
         self.by_sums = distortion.by_sums and outlier_cost is None
         self.simple = self.by_sums and solver.plain
 
@@ -68,12 +83,7 @@ class SizedLoop(PrototypeLoop):
         before = self.labels if self.found is not None else None
         n_nearest = 0
         if not self.tight:
-            distortion = self.distortion
-            change = distortion.points.nearest(
-                *distortion.linear(centres), self.labels, NOBODY, distortion.factor, distortion.mass
-            )
-            self._add_to_totals(change.arrays)
-            n_nearest = change.n_rows
+            n_nearest = self._assign_free(*self.distortion.linear(centres))
             if self.bounds.missed(self.labels) == 0:
                 self.found = Sized(self.labels, np.zeros(self.sized.n_nodes))
                 self.filled = False
@@ -90,19 +100,13 @@ class SizedLoop(PrototypeLoop):
             tell_shortfall(shortfalls(self.bounds, found.labels), "raise")
         self.tight = not self.simple or bool(found.potentials.any())
         self.found = found
-        moved = self._set_labels(found.labels)
-        self.penalty = self._penalty()
-        return moved + n_nearest
-
-    def _set_labels(self, labels: Labels) -> int:
-        """Take new labels over, and bring the sums of the clusters up to date by what moved."""
-        moved = np.flatnonzero(labels != self.labels)
-        distortion = self.distortion
+        moved, distortion = np.flatnonzero(found.labels != self.labels), self.distortion
         if distortion.by_sums:
-            points = distortion.points
-            self._shift_totals(moved, self.labels, labels, points, distortion.factor, distortion.mass)
-        self.labels = labels.astype(np.int32, copy=True)
-        return len(moved)
+            of_items = distortion.points, distortion.factor, distortion.mass
+            self._shift_totals(moved, self.labels, found.labels, *of_items)
+        self.labels = found.labels.astype(np.int32, copy=True)
+        self.penalty = self._penalty()
+        return len(moved) + n_nearest
 
     def _penalty(self) -> float:
         """What broken soft statements and outliers add to the objective."""
@@ -150,7 +154,6 @@ class SizedLoop(PrototypeLoop):
             if (size <= self.bounds.low).all():  # pinned: only differences mean something
                 prices = prices - prices.mean()
             by_group = None if of_groups is None else of_groups[: self.k]
-        size = size[: self.k]
         missed = shortfalls(self.bounds, self.labels)
         inertia = self._by_definition(centres)
         history[-1] = self.share * inertia + self._penalty()
@@ -162,17 +165,9 @@ class SizedLoop(PrototypeLoop):
             history,
             n_iter,
             converged,
+            shortfall=sum(one.amount for one in missed),
+            bounds=self.bounds,
             prices=prices,
             group_prices=by_group,
-            sizes=size if len(self.bounds.load) else size.astype(np.int64),
             missed=missed,
-            shortfall=sum(one.amount for one in missed),
         )
-
-
-def _with_weight(distortion: Any) -> Any:
-    """The same with hardly any weight for items of weight zero, so that they prefer what is near."""
-    mass = distortion.mass
-    if not len(mass) or mass.all():
-        return distortion
-    return distortion.reweighted(np.where(mass > 0, mass, 1e-9 * mass[mass > 0].min()))

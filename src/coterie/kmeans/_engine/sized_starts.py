@@ -1,9 +1,8 @@
-"""Where a start under bounds begins: the book's protocol, the range of the data; and what lies far."""
+"""Where a start under bounds begins: the book's protocol, the range of the data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -14,8 +13,6 @@ from coterie.kmeans._engine.starts import Starts
 
 # The book's initialisation: draws of centres, and runs of plain k-means, before it takes what it has.
 _MAX_DRAWS, _MAX_RUNS = 50, 10
-# Quartiles of a normal distribution lie so many standard deviations apart.
-_QUARTILES = 1.349
 
 
 def book_start(starts: Starts, bounds: SizeBounds, plain: Callable[[Floats], Labels]) -> Floats:
@@ -48,12 +45,3 @@ def within_range(starts: Starts) -> Floats:
     drawn = starts.rng.uniform(size=(starts.k, starts.distortion.points.d))
     centres = np.asarray(low + drawn * (high - low), dtype=np.float64)
     return starts.distortion.stand_in(centres)
-
-
-def far_from(distortion: Any, centres: Floats) -> float:
-    """Beyond which cost an item lies far from all centres: the median and three times the spread."""
-    n = distortion.points.n
-    parts = [distortion.block(at, min(at + 4096, n), centres).min(axis=1) for at in range(0, n, 4096)]
-    low, middle, high = np.quantile(np.concatenate(parts), [0.25, 0.5, 0.75])
-    far = float(middle + 3.0 * (high - low) / _QUARTILES)
-    return far if far > 0 else float("inf")  # most items lie on a centre: nothing is far

@@ -73,10 +73,7 @@ class Starts:
         means, mass, component = self._neighbourhoods()
         if not len(mass):
             return np.empty((0, self.distortion.points.d))
-        if len(mass) <= self.k:
-            chosen = list(range(len(mass)))
-        else:
-            chosen = self._farthest_first(means, mass, self._keep_away(component) if self.wary else None)
+        chosen = self._farthest_first(means, mass, component if self.wary else None)
         centres = _dense(means[chosen])
         if len(chosen) < self.k:
             centres = np.concatenate([centres, self._apart_from(component[chosen])])
@@ -85,26 +82,25 @@ class Starts:
     def perturbed(self) -> Floats:
         """Neighbourhoods by weighted farthest-first, then the middle of the data, each feature shaken."""
         means, mass, _ = self._neighbourhoods()
-        chosen = list(range(len(mass))) if len(mass) <= self.k else self._farthest_first(means, mass)
+        chosen = self._farthest_first(means, mass)
         n, d = self.distortion.points.n, self.distortion.points.d
         middle = self.distortion.total_of(np.arange(n)) / self.distortion.total
         shaken = middle * (1.0 + _SHAKEN * (self.rng.uniform(size=(self.k - len(chosen), d)) - 0.5))
         found = [_dense(means[chosen])] if chosen else []
         return self.distortion.stand_in(np.concatenate([*found, shaken]))
 
-    def _keep_away(self, component: Index) -> Any:
-        """Cannot-links between the components of the neighbourhoods, as a sparse matrix."""
-        graph = self.known.contracted
-        size = graph.n_components
-        links = sparse.csr_matrix((np.ones(len(graph.indices)), graph.indices, graph.indptr), (size, size))
-        return links[component][:, component]
+    def _farthest_first(self, means: Any, mass: Floats, component: Index | None = None) -> list[int]:
+        """All up to k; of more, the heaviest, then those of the largest distance to it, times both masses.
 
-    def _farthest_first(self, means: Any, mass: Floats, away: Any = None) -> list[int]:
-        """The heaviest, then those of the largest distance to the chosen, times both masses.
-
-        With `away` (which neighbourhoods keep away from each other) those that keep away from most of the
-        chosen come first: two of the same class are then rarely both taken.
+        With `component`, those that cannot-links keep away from most of the chosen come first: two of the
+        same class are then rarely both taken.
         """
+        if len(mass) <= self.k:
+            return list(range(len(mass)))
+        if component is not None:
+            graph = self.known.contracted
+            links = np.ones(len(graph.indices)), graph.indices, graph.indptr
+            away = sparse.csr_matrix(links, (graph.n_components,) * 2)[component][:, component]
         middle = np.asarray(mass @ means).reshape(1, -1) / mass.sum()
         from_middle = self.distortion.distances(means, middle)[:, 0]
         ties = np.flatnonzero(mass == mass.max())
@@ -116,7 +112,7 @@ class Starts:
             far = np.minimum(far, gap * mass * mass[last])
             far[chosen] = -1.0
             allowed = far
-            if away is not None:
+            if component is not None:
                 met = np.asarray(away[:, chosen].sum(axis=1)).ravel()
                 met[chosen] = -1.0
                 allowed = np.where(met == met.max(), far, -1.0)

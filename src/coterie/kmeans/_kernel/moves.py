@@ -257,15 +257,7 @@ def _attempt(n: int, scratch: Any, terms: Any, hard: Any, sums: Any) -> bool:
 
 @kernel
 def flip_chains(
-    terms: Any,
-    hard: Any,
-    sums: Any,
-    order: Any,
-    start: int,
-    stop: int,
-    seen: Any,
-    clock: int,
-    scratch: Any,
+    terms: Any, hard: Any, sums: Any, order: Any, start: int, stop: int, seen: Any, clock: int, scratch: Any
 ) -> int:
     """Exchange two clusters along a chain of prohibitions where that pays; returns the number of exchanges.
 

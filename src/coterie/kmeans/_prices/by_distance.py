@@ -65,7 +65,7 @@ class PricedPairs(SoftSolver):
             return
         self._priced_for = self.distortion.metric
         gaps = self.distortion.gaps(self.rows, self.i, self.j)
-        most = self.distortion.ceiling(self.rows, self.i, self.j)
+        most = self.distortion.ceiling()
         by_cluster = gaps.ndim == 2
         strength, cannot = (v[:, None] if by_cluster else v for v in (self.strength, self.cannot))
         # of a must-link what it would be to be apart in each cluster, halved for either end

@@ -139,7 +139,7 @@ class ClosedPairs(PricedPairs):
         super().reprice(centres)
         self.spots = self.narrow(self.distortion.embedded(self.rows))
         self.squares = _squares(self.spots)
-        self.most = float(self.distortion.ceiling(self.rows, self.i, self.j))
+        self.most = self.distortion.ceiling()
         units = self.join @ self.spots
         self.unit_rows = sparse.csr_matrix(units)
         self.unit_squares = self.join @ self.squares
