@@ -1,7 +1,5 @@
 """Scores against the slow oracle, their conventions, the scorer in real searches, hostile input."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from typing import ClassVar

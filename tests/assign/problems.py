@@ -1,7 +1,5 @@
 """Random assignment problems with statements of every kind, and small constraint sets with known answers."""
 
-from __future__ import annotations
-
 import math
 import random
 

@@ -1,7 +1,5 @@
 """`free`: the nearest centre of every item, whatever the type, the block and the distance from the origin."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

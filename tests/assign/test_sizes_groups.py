@@ -1,7 +1,5 @@
 """Minima and maxima by group, inside the bounds of the clusters: the optimum, and errors with names."""
 
-from __future__ import annotations
-
 import math
 import random
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What `size_constrained_assignment` refuses, before any work, and what it says: the cluster, item or sum."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

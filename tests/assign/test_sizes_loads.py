@@ -1,7 +1,5 @@
 """Items with loads, which are not divided: bounds hold, or an error says that they cannot."""
 
-from __future__ import annotations
-
 import math
 import random
 

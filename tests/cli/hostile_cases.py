@@ -5,8 +5,6 @@ command a little (`--json`, `--plan`, the report, another command). The makers s
 name beside this one, and are put on the list when these are loaded.
 """
 
-from __future__ import annotations
-
 import csv
 import importlib
 import io

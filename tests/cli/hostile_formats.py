@@ -1,7 +1,5 @@
 """Hostile matrices, Parquet files and JSON lines."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Hostile words: paths, numbers, options, settings, places to write to, questions."""
 
-from __future__ import annotations
-
 from tests.cli.hostile_cases import (
     ANY,
     DONE,

@@ -1,7 +1,5 @@
 """Hostile finished runs and new rows, for `apply` and `report`; the run has the columns id, x0, x1, word."""
 
-from __future__ import annotations
-
 import io
 import pickle
 

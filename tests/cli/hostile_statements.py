@@ -1,7 +1,5 @@
 """Hostile statements: ids, pairs, known labels and groups."""
 
-from __future__ import annotations
-
 import io
 import json
 

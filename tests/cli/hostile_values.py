@@ -1,7 +1,5 @@
 """Hostile values and shapes: what stands in the cells, and how many there are."""
 
-from __future__ import annotations
-
 from tests.cli.hostile_cases import (
     ANY,
     DONE,

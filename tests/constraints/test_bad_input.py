@@ -1,7 +1,5 @@
 """Bad input: each complaint names the row or pair, the value, and what to do (specification, section 8)."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import numpy as np

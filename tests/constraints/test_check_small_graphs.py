@@ -1,7 +1,5 @@
 """`check` against brute-force colouring on every small graph (oracles B1 and B3)."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """`explain`: the conflict is one, it is irreducible, the way out works, and the words name the items."""
 
-from __future__ import annotations
-
 import random
 import re
 

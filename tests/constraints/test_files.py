@@ -1,7 +1,5 @@
 """Constraint files: CSV, JSON and Parquet come back as they were written."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -3,8 +3,6 @@
 This file also runs with bounds checking and with the JIT switched off.
 """
 
-from __future__ import annotations
-
 import copy
 import random
 

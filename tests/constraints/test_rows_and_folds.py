@@ -1,7 +1,5 @@
 """`c[rows]` is what is said among these rows; `split` holds out pairs that nothing else entails."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

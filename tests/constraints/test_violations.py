@@ -1,7 +1,5 @@
 """`violations`: equal to a recount over all pairs, groups written out; frames, numbers, words."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables: scikit-learn's own, tiny files of the UCI format, and the real ones where they are."""
 
-from __future__ import annotations
-
 import gzip
 import os
 

@@ -1,7 +1,5 @@
 """The l1 distortion against plain NumPy: costs, medians with their intervals, and starts from it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -1,7 +1,5 @@
 """`COPCobweb`: equal to the definition on small problems, legal on all, clear about what it cannot read."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

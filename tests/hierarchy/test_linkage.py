@@ -1,7 +1,5 @@
 """`ConstrainedLinkage` against the greedy oracle, against SciPy, and what must hold on larger data."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

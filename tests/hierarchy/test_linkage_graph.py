@@ -1,7 +1,5 @@
 """`ConstrainedLinkage` with a connectivity: what is not joined by an edge is never merged."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

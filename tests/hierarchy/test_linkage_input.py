@@ -1,7 +1,5 @@
 """What `ConstrainedLinkage` refuses, and in which words."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.metrics import pairwise_distances

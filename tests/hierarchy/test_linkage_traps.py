@@ -1,7 +1,5 @@
 """`ConstrainedLinkage` where merging ends too early, where items tie, and where the input is wrong."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

@@ -1,7 +1,5 @@
 """What the tests of `KernelPCKMeans` share: kernels, graphs and what must hold of any outcome."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """`COPKMeans`: every statement holds, always; dead ends only where the textbook was asked for."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

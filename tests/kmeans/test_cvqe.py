@@ -1,7 +1,5 @@
 """`CVQEKMeans`: prices and pulls are as the papers say, choices the best there are, hard things hold."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

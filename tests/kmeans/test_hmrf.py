@@ -1,7 +1,5 @@
 """`HMRFKMeans`: its objective is the definition's, falls where theory says so, and knows its limits."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

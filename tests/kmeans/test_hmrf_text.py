@@ -1,7 +1,5 @@
 """`HMRFKMeans` on text: sparse rows stay sparse, large components stay implicit, bad rows are named."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import subprocess

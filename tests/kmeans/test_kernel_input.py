@@ -1,7 +1,5 @@
 """`KernelPCKMeans`: where it starts, small and flat data, what it refuses and how."""
 
-from __future__ import annotations
-
 import contextlib
 from unittest import SkipTest
 

@@ -1,7 +1,5 @@
 """`KernelPCKMeans`: its objective by definition, no better single move, kernels, graphs, weights."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

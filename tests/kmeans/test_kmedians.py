@@ -1,7 +1,5 @@
 """`SizeConstrainedKMedians`: summed absolute distances, coordinate-wise medians."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`KMedoids`: the centres are items, any distance will do, and no set of medoids is undercut."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

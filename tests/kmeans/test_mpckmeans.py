@@ -1,7 +1,5 @@
 """`MPCKMeans`: its objective is the definition's, never rises, and each step is the best there is."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

@@ -1,7 +1,5 @@
 """`PCKMeans`: the objective is what the paper says, never rises, and hard statements are not for sale."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import warnings

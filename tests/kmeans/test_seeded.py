@@ -1,7 +1,5 @@
 """Seeds: the h-th class in sorted order is cluster h; one method may relabel a seed, the other never does."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -1,7 +1,5 @@
 """What the k-means family shares: the limits, units, weights, types, numbers of clusters, hostile input."""
 
-from __future__ import annotations
-
 import warnings
 from functools import partial
 

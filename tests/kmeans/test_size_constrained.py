@@ -1,7 +1,5 @@
 """`SizeConstrainedKMeans`: bounds hold, the objective never rises, no other labels are better at the end."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import warnings

@@ -1,7 +1,5 @@
 """Bounds on data that nobody would want: duplicates, constants, extreme scales, as many clusters as items."""
 
-from __future__ import annotations
-
 import math
 import random
 import warnings

@@ -1,7 +1,5 @@
 """Sizes together with statements: exact is the optimum, the default never breaks a bound or a statement."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

@@ -1,7 +1,5 @@
 """Bad input is told in words; hard problems end in time; what goes wrong inside a fit is reported."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from itertools import combinations

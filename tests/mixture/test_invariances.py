@@ -1,7 +1,5 @@
 """What must not matter: the order of rows, the names of components, the units and axes of the data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

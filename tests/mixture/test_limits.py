@@ -1,7 +1,5 @@
 """Limits in which one mixture must be another, or something simpler."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

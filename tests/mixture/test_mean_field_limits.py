@@ -1,7 +1,5 @@
 """Limits of `MeanFieldMixture`: squared error at temperature zero is k-means with prices; eta repeats."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

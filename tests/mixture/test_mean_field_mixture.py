@@ -1,7 +1,5 @@
 """`MeanFieldMixture`: steps by hand, annealing, eta, class priors and emissions."""
 
-from __future__ import annotations
-
 import pickle
 import time
 

@@ -1,7 +1,5 @@
 """`PairwiseClustering`: cost and field by definition, no labelling undercut, statements, hostile input."""
 
-from __future__ import annotations
-
 import random
 import warnings
 

@@ -1,7 +1,5 @@
 """Without constraints: the same path as scikit-learn's `GaussianMixture` from the same start."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.mixture import GaussianMixture

@@ -1,7 +1,5 @@
 """Every EM step equals the one by enumeration; the likelihood never falls where inference is exact."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

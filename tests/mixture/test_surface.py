@@ -1,7 +1,5 @@
 """What a fitted mixture offers: predictions, scores, samples, starts, pickles, an account of inference."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The worked numbers of chapters 3, 4 and 5, through the oracle and through the public classes."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ Written from the definitions (Basu, Bilenko and Mooney 2004) with the correction
 prototype of the cosine is the sum of rows of unit length, an I-divergence has a pseudo-item for each item.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """A headless browser for the page tests; they are skipped, with the reason, where there is none."""
 
-from __future__ import annotations
-
 import shutil
 
 import numpy as np

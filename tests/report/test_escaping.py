@@ -1,7 +1,5 @@
 """Everything that came from the user stays text, wherever it stands."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

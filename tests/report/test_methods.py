@@ -1,7 +1,5 @@
 """Every registered method, every shape of data: a page comes out, and it says only what is so."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import time

@@ -1,7 +1,5 @@
 """Sizes, bounds and prices: what the page says of them is so."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """How sure the model is: probabilities, doubts and their account are those of the model."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Elements, names and numbers: what is text stays text, and every number reads well."""
 
-from __future__ import annotations
-
 import math
 import sys
 
