@@ -150,22 +150,14 @@ def test_no_writable_folder_gives_one_warning_and_the_right_answer(given, action
 def test_kernels_in_other_lanes(lane, tmp_path):
     done = subprocess.run(
         [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-m",
-            "kernels",
-            "-p",
-            "no:cacheprovider",
-            "tests/constraints",
-            "tests/assign/test_kernels.py",
+            sys.executable, "-m", "pytest", "-q", "-m", "kernels", "-p", "no:cacheprovider",
+            "tests/constraints", "tests/assign/test_kernels.py",
         ],
         capture_output=True,
         text=True,
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "COTERIE_TEST_BUDGET": "", **lane},
         cwd=ROOT,
-    )
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     assert "passed" in done.stdout
 

@@ -101,16 +101,9 @@ def fitted(listener, **params):
 def test_one_start_is_one_level_and_tasks_enclose_their_work():
     listener = Listener()
     assert fitted(listener) == [
-        ("begin", "fit"),
-        ("begin", "iteration", 0),
-        ("work", 0, 0),
-        ("end", "iteration", 0),
-        ("begin", "iteration", 1),
-        ("work", 0, 1),
-        ("end", "iteration", 1),
-        ("end", "fit"),
-        ("teardown",),
-    ]
+        ("begin", "fit"), ("begin", "iteration", 0), ("work", 0, 0), ("end", "iteration", 0),
+        ("begin", "iteration", 1), ("work", 0, 1), ("end", "iteration", 1), ("end", "fit"), ("teardown",),
+    ]  # fmt: skip
     assert [context.max_subtasks for context in listener.contexts[0]] == [2, 0, 0]
 
 

@@ -32,16 +32,8 @@ SETTINGS = (
 @hostile
 def no_file_there(rng: Rng) -> Case:
     names = (
-        "none.csv",
-        "dir.csv",
-        "pipe.csv",
-        "link.csv",
-        "",
-        ".",
-        "t.csv/x.csv",
-        "no/such/t.csv",
-        "/dev/null",
-    )
+        "none.csv", "dir.csv", "pipe.csv", "link.csv", "", ".", "t.csv/x.csv", "no/such/t.csv", "/dev/null",
+    )  # fmt: skip
     more = ("tt.csv", "t.csv.", "T.csv", "dir.csv/", "t", "https://example.org/t.csv", "n" * 300 + ".csv")
     name = pick(rng, *names, *more)
     return Case(
@@ -61,30 +53,17 @@ def odd_names_of_files(rng: Rng) -> Case:
         *[
             (name, DONE)
             for name in (
-                "a b.csv",
-                "名前.csv",
-                "[x].csv",
-                "*.csv",
-                "%s{0}.csv",
-                "~.csv",
-                "$HOME.csv",
-                "T.CSV",
+                "a b.csv", "名前.csv", "[x].csv", "*.csv", "%s{0}.csv", "~.csv", "$HOME.csv", "T.CSV",
             )
         ],
         *[
             (name, DONE)
             for name in (
-                "a\nb.csv",
-                "a.b.csv",
-                "'.csv",
-                "&lt;.csv",
-                "deep/er/t.csv",
-                "<b>.csv",
-                ".hidden.csv",
+                "a\nb.csv", "a.b.csv", "'.csv", "&lt;.csv", "deep/er/t.csv", "<b>.csv", ".hidden.csv",
             )
         ],
         *[(name, FAILS) for name in ("t", "t.xlsx", "t.csv.zip", ".csv", "t.txt", "t.csv~", "t.pickle")],
-    )
+    )  # fmt: skip
     words = cluster(data=name)
     if rng.random() < 0.3:
         del words[words.index("-o") :]
@@ -274,30 +253,12 @@ def more_than_one_thing(rng: Rng) -> Case:
     together = some(rng, table, 2)
     files = {"t.csv": table.csv(), "pairs.csv": pairs(*stated(table, together, "must-link"))}
     more = [
-        *PAIRS,
-        "--size-min",
-        "0.5",
-        "--load",
-        "load",
-        "--group",
-        "g",
-        "--group-min",
-        "1",
-        "--map",
-        "x0,x1",
-    ]
+        *PAIRS, "--size-min", "0.5", "--load", "load", "--group", "g", "--group-min", "1", "--map", "x0,x1",
+    ]  # fmt: skip
     more += [
-        "--weight",
-        "load",
-        "--category",
-        "word",
-        "--set",
-        "n_init=1",
-        "--seed",
-        str(rng.integers(99)),
-        "--title",
-        SCRIPT,
-    ]
+        "--weight", "load", "--category", "word", "--set", "n_init=1", "--seed", str(rng.integers(99)),
+        "--title", SCRIPT,
+    ]  # fmt: skip
     return Case(cluster(*more, k=3), files, DONE, together=together)
 
 

@@ -129,18 +129,11 @@ def places_for_new_labels(rng: Rng) -> Case:
         *[
             (place, FAILS)
             for place in (
-                "x.xlsx",
-                "x",
-                "run",
-                "new.csv",
-                "new.csv/x.csv",
-                "",
-                "x" * 300 + ".csv",
-                "/proc/x.csv",
+                "x.xlsx", "x", "run", "new.csv", "new.csv/x.csv", "", "x" * 300 + ".csv", "/proc/x.csv",
                 "x.npy",
             )
         ],
-    )
+    )  # fmt: skip
     return Case(["apply", "run", "new.csv", "-o", place], {"new.csv": new_rows(rng).csv()}, ends, run={})
 
 

@@ -382,14 +382,9 @@ def methods_that_do_not_take_it(rng: Rng) -> Case:
     table = sheet(rng)
     table.add("what", ["a", "b", *[""] * (len(table.rows) - 2)])
     methods = (
-        "SeededKMeans",
-        "ConstrainedSeedKMeans",
-        "KMedoids",
-        "SizeConstrainedKMedians",
-        "COPKMeans",
-        "nomethod",
-        "",
-    )
+        "SeededKMeans", "ConstrainedSeedKMeans", "KMedoids", "SizeConstrainedKMedians", "COPKMeans",
+        "nomethod", "",
+    )  # fmt: skip
     more = pick(
         rng,
         [],

@@ -286,18 +286,11 @@ def test_numbers_are_not_lost(coterie, tmp_path):
 @pytest.mark.parametrize(
     "ids",
     [
-        ["a", "b", "c", "d"],
-        ["7", "007", "70", "700"],
-        ["1", "2", "3", "4"],
-        ["1.0", "2.0", "3.0", "4.0"],
-        ["1", "1.0", "2", "3"],
-        ["a", "a", "c", "d"],
-        ["a", "", "c", "d"],
-        ["a", "NA", "c", "d"],
-        ["x,y", 'say "hi"', "z\nz", "d"],
-        [" a", "a", "b ", "c"],
+        ["a", "b", "c", "d"], ["7", "007", "70", "700"], ["1", "2", "3", "4"], ["1.0", "2.0", "3.0", "4.0"],
+        ["1", "1.0", "2", "3"], ["a", "a", "c", "d"], ["a", "", "c", "d"], ["a", "NA", "c", "d"],
+        ["x,y", 'say "hi"', "z\nz", "d"], [" a", "a", "b ", "c"],
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("first", [0, 1, 2])
 def test_the_short_way_of_check_says_what_the_long_way_says(coterie, tmp_path, monkeypatch, ids, first):
     table = {"id": ids, "x": range(4)}

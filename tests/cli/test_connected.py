@@ -190,17 +190,9 @@ def test_row_numbers_and_a_matrix(coterie, cells, tmp_path):
     np.save(tmp_path / "dense.npy", graph.toarray().astype(float))
     for name in ("rows.csv", "dense.npy"):
         words = [
-            "cluster",
-            "cells.csv",
-            "-k",
-            4,
-            "--columns",
-            "income,age",
-            "--connected",
-            name,
-            "--plan",
+            "cluster", "cells.csv", "-k", 4, "--columns", "income,age", "--connected", name, "--plan",
             "--json",
-        ]
+        ]  # fmt: skip
         assert coterie(*words).json["plan"]["connected"]["n_pairs"] == 60
 
 
@@ -358,17 +350,8 @@ def test_compare_takes_only_who_can(coterie, pairs):
 
 def test_compare_with_a_method_that_finds_the_number(coterie, pairs):
     words = [
-        "cells.csv",
-        "-k3",
-        "--id",
-        "cell",
-        "--columns",
-        "income,age",
-        "--pairs",
-        "pairs.csv",
-        "--folds",
-        2,
-    ]
+        "cells.csv", "-k3", "--id", "cell", "--columns", "income,age", "--pairs", "pairs.csv", "--folds", 2,
+    ]  # fmt: skip
     answer = coterie("compare", *words, "--methods", "COPCobweb")
     assert answer.code == 0, answer.err
     assert re.search(r"COPCobweb.* clusters", answer.out)

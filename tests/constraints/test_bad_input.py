@@ -125,16 +125,12 @@ def test_unknown_ids_name_the_nearest():
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        (["a", "b", "a"], r"'a'.*rows 0 and 2.*unique"),
-        ([1, 2, 2], r"2.*rows 1 and 2.*unique"),
-        (["a", None, "c"], r"row 1.*every item an id"),
-        ([1.0, NAN, 3.0], r"row 1.*every item an id"),
-        (["a", NAN, "c"], r"row 1.*every item an id"),
-        ([["a", "b"]], r"one-dimensional.*\(1, 2\)"),
-        ("abc", r"one-dimensional"),
-        (5, r"one-dimensional"),
+        (["a", "b", "a"], r"'a'.*rows 0 and 2.*unique"), ([1, 2, 2], r"2.*rows 1 and 2.*unique"),
+        (["a", None, "c"], r"row 1.*every item an id"), ([1.0, NAN, 3.0], r"row 1.*every item an id"),
+        (["a", NAN, "c"], r"row 1.*every item an id"), ([["a", "b"]], r"one-dimensional.*\(1, 2\)"),
+        ("abc", r"one-dimensional"), (5, r"one-dimensional"),
     ],
-)
+)  # fmt: skip
 def test_bad_ids(ids, message):
     with pytest.raises((ValueError, TypeError), match=message):
         Constraints(ids=ids)

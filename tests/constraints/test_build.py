@@ -157,15 +157,11 @@ def test_frames(library, kinds):
 def test_frames_with_everything(library):
     frame = LIBRARIES[library](
         {
-            "source": ["ann", None, "bob"],
-            "weight": [2.0, None, 0.5],
-            "confidence": [None, 0.75, None],
-            "hard": [True, None, False],
-            "kind": ["ml", "ml", "cl"],
-            "j": ["b", "c", "d"],
+            "source": ["ann", None, "bob"], "weight": [2.0, None, 0.5], "confidence": [None, 0.75, None],
+            "hard": [True, None, False], "kind": ["ml", "ml", "cl"], "j": ["b", "c", "d"],
             "i": ["a", "b", "a"],
         }
-    )
+    )  # fmt: skip
     c = Constraints.from_frame(frame, ids=["a", "b", "c", "d"])
     assert said(c) == (4, [[0, 1], [1, 2]], [[0, 3]])
     assert c.must_table.weight.tolist() == [2, 1]

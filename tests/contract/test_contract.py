@@ -185,18 +185,14 @@ def test_exemptions_speak_of_checks_that_exist():
 @pytest.mark.parametrize(
     ("broken", "noticed_by"),
     [
-        (toy.ReadsY, "check_y_is_ignored"),
-        (toy.WritesX, "check_inputs_untouched"),
+        (toy.ReadsY, "check_y_is_ignored"), (toy.WritesX, "check_inputs_untouched"),
         (toy.ForgetsConstraints, "check_violations_are_recounted"),
-        (toy.BreaksHardPairs, "check_hard_statements_hold"),
-        (toy.BreaksLabels, "check_hard_statements_hold"),
-        (toy.KeepsUnit, "check_scaled_features"),
-        (toy.HasNoRule, "check_every_parameter_has_a_rule"),
-        (toy.SpeaksOfOtherParameters, "check_small_data"),
-        (toy.LosesSeed, "check_known_answer"),
+        (toy.BreaksHardPairs, "check_hard_statements_hold"), (toy.BreaksLabels, "check_hard_statements_hold"),
+        (toy.KeepsUnit, "check_scaled_features"), (toy.HasNoRule, "check_every_parameter_has_a_rule"),
+        (toy.SpeaksOfOtherParameters, "check_small_data"), (toy.LosesSeed, "check_known_answer"),
         (toy.KeepsOldRows, "check_search_splits_constraints"),
     ],
-)
+)  # fmt: skip
 def test_the_checks_notice(broken, noticed_by):
     with pytest.raises(AssertionError, match=rf"{broken.__name__} fails {noticed_by}"):
         check_constrained_clusterer(broken())

@@ -330,17 +330,13 @@ def test_numbers_as_nominal_values_have_no_order():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ([3], "names column 3; the columns are 0 to 2"),
-        ([-1], "names column -1"),
+        ([3], "names column 3; the columns are 0 to 2"), ([-1], "names column -1"),
         ([True, False], "a mask of 2 entries; X has 3 columns"),
-        (["kin"], "no column of X; did you mean 'kind'"),
-        (["zzz"], "they are size, kind, known"),
-        ("kind", "in a list; got 'kind'"),
-        (1, "in a list; got 1"),
-        ([1.5], "one entry is 1.5"),
+        (["kin"], "no column of X; did you mean 'kind'"), (["zzz"], "they are size, kind, known"),
+        ("kind", "in a list; got 'kind'"), (1, "in a list; got 1"), ([1.5], "one entry is 1.5"),
         ([True, 1, 2], "one entry is True"),
     ],
-)
+)  # fmt: skip
 def test_unreadable_categorical_features(given, words):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"size": [1.0, 2.0], "kind": ["a", "b"], "known": [True, False]})

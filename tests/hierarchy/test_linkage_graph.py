@@ -123,14 +123,10 @@ def test_one_graph_in_many_forms(linkage, seed):
     upper = sparse.csr_array(np.triu(rng.random((25, 25)) < 0.2, 1).astype(float))
     i, j = upper.nonzero()
     forms = [
-        upper,
-        (upper + upper.T).tocoo(),
-        sparse.csr_matrix(upper + upper.T + sparse.eye_array(25)),
-        np.c_[i, j],
-        nx.from_scipy_sparse_array(upper + upper.T),
-        pd.DataFrame({"i": i, "j": j}),
+        upper, (upper + upper.T).tocoo(), sparse.csr_matrix(upper + upper.T + sparse.eye_array(25)),
+        np.c_[i, j], nx.from_scipy_sparse_array(upper + upper.T), pd.DataFrame({"i": i, "j": j}),
         lambda X: upper,
-    ]
+    ]  # fmt: skip
     models = [
         ConstrainedLinkage(None, linkage=linkage, distance_threshold=1.0, connectivity=form).fit(X)
         for form in forms

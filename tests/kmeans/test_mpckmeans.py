@@ -644,21 +644,11 @@ def test_bad_input_is_named():
 @pytest.mark.parametrize(
     ("parameter", "value"),
     [
-        ("learn", "diag"),
-        ("learn", None),
-        ("use_pairs", "all"),
-        ("weight", -1.0),
-        ("weight", "auto"),
-        ("weight", math.nan),
-        ("shrinkage", -0.5),
-        ("shrinkage", "none"),
-        ("per_cluster", "yes"),
-        ("init", "farthest"),
-        ("n_init", 0),
-        ("max_iter", 0),
-        ("tol", -1),
+        ("learn", "diag"), ("learn", None), ("use_pairs", "all"), ("weight", -1.0), ("weight", "auto"),
+        ("weight", math.nan), ("shrinkage", -0.5), ("shrinkage", "none"), ("per_cluster", "yes"),
+        ("init", "farthest"), ("n_init", 0), ("max_iter", 0), ("tol", -1),
     ],
-)
+)  # fmt: skip
 def test_unknown_options_are_named(parameter, value):
     X = np.random.default_rng(0).normal(size=(6, 2))
     with pytest.raises(ValueError, match=f"{parameter} of MPCKMeans"):

@@ -377,23 +377,12 @@ def test_bad_starts_are_refused(name):
 @pytest.mark.parametrize(
     ("parameter", "value"),
     [
-        ("init", "magic"),
-        ("n_init", 0),
-        ("n_init", "many"),
-        ("max_iter", 0),
-        ("tol", -1.0),
-        ("metric", "manhattan"),
-        ("assignment", "hungarian"),
-        ("order", "alphabetical"),
-        ("strategy", "best"),
-        ("budget", -5),
-        ("weight", -1.0),
-        ("weight", "heavy"),
-        ("weight", np.nan),
-        ("n_clusters", 2.5),
+        ("init", "magic"), ("n_init", 0), ("n_init", "many"), ("max_iter", 0), ("tol", -1.0),
+        ("metric", "manhattan"), ("assignment", "hungarian"), ("order", "alphabetical"), ("strategy", "best"),
+        ("budget", -5), ("weight", -1.0), ("weight", "heavy"), ("weight", np.nan), ("n_clusters", 2.5),
         ("warm_start", "yes"),
     ],
-)
+)  # fmt: skip
 def test_bad_parameters_are_refused_by_name(parameter, value):
     X = np.arange(12.0).reshape(6, 2)
     tried = 0

@@ -154,15 +154,9 @@ def test_minima_that_never_bind_change_nothing(seed):
 # ---- bounds, history, optimality ----------------------------------------------------------------------
 
 BOUNDS = [
-    (15, None),
-    (None, 25),
-    (20, 20),
-    (0.5, None),
-    (1.0, 1.0),
-    ([5, 10, 15, 20], None),
-    ([0, 30, 0, 30], [10, 60, 15, 60]),
-    (10, 30),
-]
+    (15, None), (None, 25), (20, 20), (0.5, None), (1.0, 1.0), ([5, 10, 15, 20], None),
+    ([0, 30, 0, 30], [10, 60, 15, 60]), (10, 30),
+]  # fmt: skip
 
 
 def as_rules(low, high, n=80, k=4) -> oracle.Rules:

@@ -27,18 +27,10 @@ def hostile(rng: random.Random, n: int, d: int) -> np.ndarray:
     X = draw.normal(size=(n, d))
     kind = rng.choice(
         [
-            "plain",
-            "duplicates",
-            "all alike",
-            "zeros",
-            "constant",
-            "scale",
-            "scales",
-            "offset",
-            "outlier",
+            "plain", "duplicates", "all alike", "zeros", "constant", "scale", "scales", "offset", "outlier",
             "grid",
         ]
-    )
+    )  # fmt: skip
     if kind == "duplicates":
         X = X[draw.integers(0, max(1, n // 3), n)]
     if kind == "all alike":

@@ -49,19 +49,10 @@ CHAPTER_3 = {
         },
     ),
     "must": (
-        [(2, 3)],
-        [],
-        "chunklet",
-        -7.337437,
-        0.0,
-        {key: [0.000188, 0.501272, 0.49854] for key in (2, 3)},
+        [(2, 3)], [], "chunklet", -7.337437, 0.0, {key: [0.000188, 0.501272, 0.49854] for key in (2, 3)},
     ),
     "must, point": (
-        [(2, 3)],
-        [],
-        "point",
-        -8.722997,
-        math.log(0.38),
+        [(2, 3)], [], "point", -8.722997, math.log(0.38),
         {key: [0.000375, 0.601085, 0.398539] for key in (2, 3)},
     ),
     "both": (
@@ -89,7 +80,7 @@ CHAPTER_3 = {
             2: [0.003210, 0.128704, 0.868086],
         },
     ),
-}
+}  # fmt: skip
 BETA = math.log(9.0)  # of confidence 0.9
 # must-links, cannot-links, log Z of the posterior, of the prior, free energy, exact rows, mean-field rows
 CHAPTER_4 = {

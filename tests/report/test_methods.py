@@ -72,15 +72,9 @@ def test_every_method(tmp_path, method, form, seed):
     assert page.count("article", "card") == (3 if method.takes_k else model.n_clusters_)
     course = "merging" if hasattr(model, "linkage_") else "objective"
     parts = [
-        "map",
-        "clusters",
-        *["sure"] * hasattr(model, "responsibilities_"),
-        "sizes",
-        course,
-        "statements",
-        "comparison",
-        "made",
-    ]
+        "map", "clusters", *["sure"] * hasattr(model, "responsibilities_"), "sizes", course, "statements",
+        "comparison", "made",
+    ]  # fmt: skip
     assert [section["id"] for section in page.all("section")] == parts
     if form == "frame":
         assert "feature 0" not in page.text

@@ -150,13 +150,8 @@ def test_numbers_as_categories():
         table_of({"a": [1, 2, 1], "b": [1.0, 2.5, 1.0], "c": [True, False, True]}), category=["a", "b", "c"]
     )
     assert [feature.name for feature in plan.features] == [
-        "a = 1",
-        "a = 2",
-        "b = 1",
-        "b = 2.5",
-        "c = false",
-        "c = true",
-    ]
+        "a = 1", "a = 2", "b = 1", "b = 2.5", "c = false", "c = true",
+    ]  # fmt: skip
     np.testing.assert_array_equal(X[0], [1, 0, 1, 0, 0, 1])
 
 

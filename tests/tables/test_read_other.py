@@ -198,15 +198,10 @@ def test_archives_that_are_wrong(read, refused, content, message):
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (b"False", b"f(1) "),
-        (b"'<f8'", b"'<q@'"),
-        (b"(3, 3)", b"(3,(3)"),
-        (b"'descr'", b"'desxr'"),
-        (b"{", b"["),
-        (b"(3, 3)", b"('a',)"),
-        (b"(3, 3)", b"(-3,3)"),
+        (b"False", b"f(1) "), (b"'<f8'", b"'<q@'"), (b"(3, 3)", b"(3,(3)"), (b"'descr'", b"'desxr'"),
+        (b"{", b"["), (b"(3, 3)", b"('a',)"), (b"(3, 3)", b"(-3,3)"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize(("pack", "name"), [(npy, "t.npy"), (npz, "t.npz")])
 def test_damaged_headers_are_told_in_plain_words(read, refused, before, after, pack, name):
     content = pack(np.eye(3))

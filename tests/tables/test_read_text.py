@@ -45,14 +45,10 @@ def test_a_column_without_any_value_is_text(read):
 @pytest.mark.parametrize(
     "cells",
     [
-        ["007", "123"],
-        ["00", "1"],
-        ["-01", "5"],
-        ["01.10", "2.5"],
-        ["12345678901234567890", "1"],
+        ["007", "123"], ["00", "1"], ["-01", "5"], ["01.10", "2.5"], ["12345678901234567890", "1"],
         ["1", "99999999999999999999999"],
     ],
-)
+)  # fmt: skip
 def test_codes_stay_text(read, cells):
     assert columns(read("code,x\n" + "".join(f"{cell},1\n" for cell in cells)))["code"] == cells
 
