@@ -49,12 +49,9 @@ print("idle:", [k.__name__ for k in all_kernels() if k not in used])
 
 def run(code, **environment):
     return subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **environment},
         cwd=ROOT,
-    )
+    )  # fmt: skip
 
 
 def test_a_second_process_finds_every_kernel_in_the_cache():

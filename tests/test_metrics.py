@@ -268,12 +268,9 @@ def halves():
 def test_a_search_without_y_finds_the_cut_that_meets_the_constraints(halves):
     X, c = halves
     search = GridSearchCV(
-        Threshold(),
-        {"cut": [3.5, 9.5, 15.5]},
-        scoring=constraint_satisfaction_scorer,
-        cv=2,
+        Threshold(), {"cut": [3.5, 9.5, 15.5]}, scoring=constraint_satisfaction_scorer, cv=2,
         error_score="raise",
-    )
+    )  # fmt: skip
     search.fit(X, constraints=c)
     assert search.best_params_ == {"cut": 9.5}
     assert search.best_score_ == 1.0
@@ -286,14 +283,9 @@ def test_each_fold_is_scored_by_the_constraints_among_its_own_test_rows(halves):
     X, c = halves
     cv = KFold(4, shuffle=True, random_state=1)
     got = cross_validate(
-        Threshold(cut=5.5),
-        X,
-        scoring=constraint_satisfaction_scorer,
-        cv=cv,
-        params={"constraints": c},
-        return_estimator=True,
-        error_score="raise",
-    )
+        Threshold(cut=5.5), X, scoring=constraint_satisfaction_scorer, cv=cv, params={"constraints": c},
+        return_estimator=True, error_score="raise",
+    )  # fmt: skip
     for score, model, (train, test) in zip(got["test_score"], got["estimator"], cv.split(X), strict=True):
         assert score == constraint_satisfaction(c[test], model.predict(X[test]))
         assert model.constraints_ == c[train]

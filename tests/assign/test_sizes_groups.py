@@ -331,12 +331,9 @@ def test_an_impossible_mixture_of_quotas_raises():
     groups = ["a"] * 4 + ["b"] * 4
     with pytest.raises(InfeasibleConstraintsError):
         size_constrained_assignment(
-            np.zeros((8, 3)),
-            [0, 0, 5],
-            groups=groups,
-            group_min={"a": [2, 0, 0]},
+            np.zeros((8, 3)), [0, 0, 5], groups=groups, group_min={"a": [2, 0, 0]},
             group_max={"b": [4, 4, 2]},
-        )
+        )  # fmt: skip
 
 
 def test_bounds_without_groups_and_groups_of_the_wrong_length():

@@ -53,24 +53,9 @@ def bounds_on_sizes(rng: Rng) -> Case:
 def bounds_that_are_no_numbers(rng: Rng) -> Case:
     option = pick(rng, "--size-min", "--size-max", "--group-min", "--group-max")
     text = pick(
-        rng,
-        "many",
-        "",
-        "nan",
-        "inf",
-        "1e999",
-        "0x10",
-        "1_0",
-        "٣",
-        "∞",
-        "5%",
-        "1;2",
-        ",",
-        "[1,2]",
-        "9" * 400,
-        "-",
-        "1e-400",
-    )
+        rng, "many", "", "nan", "inf", "1e999", "0x10", "1_0", "٣", "∞", "5%", "1;2", ",", "[1,2]", "9" * 400,
+        "-", "1e-400",
+    )  # fmt: skip
     table = sheet(rng)
     table.add("g", [str(at % 2) for at in range(len(table.rows))])
     group = ["--group", "g"] if "group" in option else ["--drop", "g"]
@@ -110,18 +95,11 @@ def loads(rng: Rng) -> Case:
 def weights(rng: Rng) -> Case:
     table = sheet(rng, 16)
     cells, ends = pick(
-        rng,
-        (["0"] * 16, ANY),
-        (["-1", *["1"] * 15], FAILS),
-        (["", *["1"] * 15], FAILS),
-        (["nan", *["1"] * 15], FAILS),
-        (["text", *["1"] * 15], FAILS),
-        (["1e300"] * 16, ANY),
-        (["1e-300"] * 16, ANY),
-        (["0", *["1"] * 15], DONE),
-        (["0"] * 15 + ["1"], ANY),
+        rng, (["0"] * 16, ANY), (["-1", *["1"] * 15], FAILS), (["", *["1"] * 15], FAILS),
+        (["nan", *["1"] * 15], FAILS), (["text", *["1"] * 15], FAILS), (["1e300"] * 16, ANY),
+        (["1e-300"] * 16, ANY), (["0", *["1"] * 15], DONE), (["0"] * 15 + ["1"], ANY),
         (["true", "false"] * 8, ANY),
-    )
+    )  # fmt: skip
     table.add("w", cells)
     method = pick(rng, "auto", "PCKMeans", "KMedoids", "SizeConstrainedKMedians", "SizeConstrainedKMeans")
     return Case(cluster("--weight", "w", "--method", method), {"t.csv": table.csv()}, ends)
@@ -131,14 +109,9 @@ def weights(rng: Rng) -> Case:
 def groups_in_every_cluster(rng: Rng) -> Case:
     table = sheet(rng, 16)
     cells = pick(
-        rng,
-        ["a", "b"] * 8,
-        ["a", ""] * 8,
-        ["same"] * 16,
-        [f"g{at}" for at in range(16)],
-        [SCRIPT, "b"] * 8,
+        rng, ["a", "b"] * 8, ["a", ""] * 8, ["same"] * 16, [f"g{at}" for at in range(16)], [SCRIPT, "b"] * 8,
         [""] * 16,
-    )
+    )  # fmt: skip
     table.add("g", cells)
     more = pick(
         rng,
@@ -176,12 +149,8 @@ def text_with_statements(rng: Rng) -> Case:
     )
     files = {"t.csv": table.csv(), "pairs.csv": pairs("p0,p1,must-link", "p2,p3,cannot-link")}
     more = pick(
-        rng,
-        ["--size-min", "3"],
-        ["--method", "KMedoids"],
-        ["--metric", "sqeuclidean"],
-        ["--metric", "cosine"],
-        [],
-    )
+        rng, ["--size-min", "3"], ["--method", "KMedoids"], ["--metric", "sqeuclidean"],
+        ["--metric", "cosine"], [],
+    )  # fmt: skip
     words = cluster(*PAIRS, "--columns", "says", "--text", "says", *more)
     return Case(words, files, DONE, together=[(0, 1)], apart=[(2, 3)])

@@ -37,13 +37,9 @@ def no_file_there(rng: Rng) -> Case:
     more = ("tt.csv", "t.csv.", "T.csv", "dir.csv/", "t", "https://example.org/t.csv", "n" * 300 + ".csv")
     name = pick(rng, *names, *more)
     return Case(
-        cluster(data=name),
-        {"t.csv": sheet(rng).csv()},
-        FAILS,
-        folders=["dir.csv"],
-        pipes=["pipe.csv"],
+        cluster(data=name), {"t.csv": sheet(rng).csv()}, FAILS, folders=["dir.csv"], pipes=["pipe.csv"],
         links={"link.csv": "nowhere"},
-    )
+    )  # fmt: skip
 
 
 @hostile
@@ -133,65 +129,31 @@ def numbers_of_clusters(rng: Rng) -> Case:
 @hostile
 def seeds(rng: Rng) -> Case:
     seed, ends = pick(
-        rng,
-        ("-1", FAILS),
-        ("x", FAILS),
-        ("1.5", FAILS),
-        ("", FAILS),
-        (str(2**32), FAILS),
+        rng, ("-1", FAILS), ("x", FAILS), ("1.5", FAILS), ("", FAILS), (str(2**32), FAILS),
         (str(2**32 - 1), DONE),
-    )
+    )  # fmt: skip
     return Case(cluster("--seed", seed), {"t.csv": sheet(rng).csv()}, ends, ["--seed"])
 
 
 @hostile
 def words_typed_wrongly(rng: Rng) -> Case:
     words = pick(
-        rng,
-        cluster("--colour", "red"),
-        cluster("--no-such"),
-        cluster("--pairs"),
-        cluster("--set"),
-        cluster("extra"),
-        cluster("-k"),
-        ["cluster"],
-        ["cluster", "t.csv"],
-        ["cluster", "-k", "2"],
-        ["clutser", "t.csv"],
-        [SCRIPT],
-        ["--json"],
-        ["check"],
-        ["compare", "t.csv"],
-        ["apply"],
-        ["apply", "run"],
-        ["report"],
-        ["methods", "extra"],
-        ["cluster", "t.csv", "-k2", "-kk"],
-        cluster("--json=yes"),
-        cluster("--size-min"),
-        cluster("--no-report=1"),
-        ["--colour"],
-        cluster("--metric", "manhattan"),
-        cluster("--metric", ""),
-        cluster("--method", "best"),
-        cluster("-z"),
-    )
+        rng, cluster("--colour", "red"), cluster("--no-such"), cluster("--pairs"), cluster("--set"),
+        cluster("extra"), cluster("-k"), ["cluster"], ["cluster", "t.csv"], ["cluster", "-k", "2"],
+        ["clutser", "t.csv"], [SCRIPT], ["--json"], ["check"], ["compare", "t.csv"], ["apply"],
+        ["apply", "run"], ["report"], ["methods", "extra"], ["cluster", "t.csv", "-k2", "-kk"],
+        cluster("--json=yes"), cluster("--size-min"), cluster("--no-report=1"), ["--colour"],
+        cluster("--metric", "manhattan"), cluster("--metric", ""), cluster("--method", "best"), cluster("-z"),
+    )  # fmt: skip
     return Case(words, {"t.csv": sheet(rng).csv()}, FAILS)
 
 
 @hostile
 def options_given_twice(rng: Rng) -> Case:
     more = pick(
-        rng,
-        ["-k", "3"],
-        ["--id", "id"],
-        ["--drop", "x0", "--drop", "x1"],
-        ["--seed", "1", "--seed", "2"],
-        ["--no-report", "--report"],
-        ["--scale", "--no-scale"],
-        ["--out", "other"],
-        ["--json", "--json"],
-    )
+        rng, ["-k", "3"], ["--id", "id"], ["--drop", "x0", "--drop", "x1"], ["--seed", "1", "--seed", "2"],
+        ["--no-report", "--report"], ["--scale", "--no-scale"], ["--out", "other"], ["--json", "--json"],
+    )  # fmt: skip
     return Case(cluster(*more), {"t.csv": sheet(rng, columns=4).csv()}, ANY)
 
 
@@ -270,19 +232,10 @@ def questions(rng: Rng) -> Case:
     table = sheet(rng, 12)
     table.add("what", ["a", "b", "c", *["b"] * 9])
     more = pick(
-        rng,
-        [],
-        ["-k", "2"],
-        ["-k", "13"],
-        ["-k", "0"],
-        ["--across", "what"],
-        ["--across", "what", "-k", "2"],
-        ["--distinct", "what", "-k", "3"],
-        ["--labels", "what", "-k", "1"],
-        ["--pairs", "none.csv"],
-        [*PAIRS, "-k", "1"],
-        ["--labels", "nothing"],
-    )
+        rng, [], ["-k", "2"], ["-k", "13"], ["-k", "0"], ["--across", "what"],
+        ["--across", "what", "-k", "2"], ["--distinct", "what", "-k", "3"], ["--labels", "what", "-k", "1"],
+        ["--pairs", "none.csv"], [*PAIRS, "-k", "1"], ["--labels", "nothing"],
+    )  # fmt: skip
     lines = pairs("p0,p1,cannot-link", "p1,p2,must-link")
     return Case(
         ["check", "t.csv", "--id", "id", *more], {"t.csv": table.csv(), "pairs.csv": lines}, ANY | {4}
@@ -302,18 +255,9 @@ def comparisons(rng: Rng) -> Case:
         [f"p{i},p{j},cannot-link" for i in range(4) for j in range(i)],
     )
     more = pick(
-        rng,
-        [],
-        ["--folds", "2"],
-        ["--folds", "1"],
-        ["--folds", "99"],
-        ["--folds", "x"],
-        ["--methods", "PCKMeans"],
-        ["--methods", "nothing"],
-        ["--methods", ","],
-        ["--methods", "SeededKMeans"],
-        ["--size-min", "4"],
-        ["--size-min", "99"],
-    )
+        rng, [], ["--folds", "2"], ["--folds", "1"], ["--folds", "99"], ["--folds", "x"],
+        ["--methods", "PCKMeans"], ["--methods", "nothing"], ["--methods", ","],
+        ["--methods", "SeededKMeans"], ["--size-min", "4"], ["--size-min", "99"],
+    )  # fmt: skip
     words = ["compare", "t.csv", "-k", "2", "--id", "id", *PAIRS, *more]
     return Case(words, {"t.csv": table.csv(), "pairs.csv": pairs(*lines)}, ANY)

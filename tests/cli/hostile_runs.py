@@ -71,20 +71,9 @@ def models_in_odd_places(rng: Rng) -> Case:
 def new_rows_that_do_not_fit(rng: Rng) -> Case:
     table = new_rows(rng)
     how = pick(
-        rng,
-        "missing",
-        "renamed",
-        "words",
-        "hole",
-        "unseen",
-        "order",
-        "extra",
-        "twice",
-        "constant",
-        "empty",
-        "beyond",
-        "fine",
-    )
+        rng, "missing", "renamed", "words", "hole", "unseen", "order", "extra", "twice", "constant", "empty",
+        "beyond", "fine",
+    )  # fmt: skip
     ends = FAILS if how in ("missing", "renamed", "words", "hole", "twice", "empty", "beyond") else DONE
     if how == "missing":
         table.head.pop(1)

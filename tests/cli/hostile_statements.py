@@ -272,25 +272,13 @@ def files_of_pairs_that_are_none(rng: Rng) -> Case:
 def places_that_hold_no_pairs(rng: Rng) -> Case:
     files = {"t.csv": sheet(rng).csv(), "x.csv": pairs()}
     name = pick(
-        rng,
-        "none.csv",
-        "dir.csv",
-        "pipe.csv",
-        "link.csv",
-        "",
-        "t.csv",
-        "t.csv/x.csv",
-        "n" * 300 + ".csv",
+        rng, "none.csv", "dir.csv", "pipe.csv", "link.csv", "", "t.csv", "t.csv/x.csv", "n" * 300 + ".csv",
         "/dev/null",
-    )
+    )  # fmt: skip
     return Case(
-        cluster("--pairs", name),
-        files,
-        FAILS,
-        folders=["dir.csv"],
-        pipes=["pipe.csv"],
+        cluster("--pairs", name), files, FAILS, folders=["dir.csv"], pipes=["pipe.csv"],
         links={"link.csv": "nowhere"},
-    )
+    )  # fmt: skip
 
 
 @hostile
@@ -357,20 +345,11 @@ def labels_and_groups(rng: Rng) -> Case:
     table = sheet(rng)
     n = len(table.rows)
     cells = pick(
-        rng,
-        ["a", "b"] + [""] * (n - 2),
-        [""] * n,
-        [f"c{at}" for at in range(n)],
-        ["same"] * n,
-        [str(at % 2) for at in range(n)],
-        ["-1", "0", "1"] + [""] * (n - 3),
-        ["0.5", "1.5"] + [""] * (n - 2),
-        ["1.0", "2.0"] + [""] * (n - 2),
-        [SCRIPT, "b"] + [""] * (n - 2),
-        ["true", "false"] + [""] * (n - 2),
-        ["2024-01-01"] * 2 + [""] * (n - 2),
-        ["a", "b", "c", "d"] + [""] * (n - 4),
-    )
+        rng, ["a", "b"] + [""] * (n - 2), [""] * n, [f"c{at}" for at in range(n)], ["same"] * n,
+        [str(at % 2) for at in range(n)], ["-1", "0", "1"] + [""] * (n - 3), ["0.5", "1.5"] + [""] * (n - 2),
+        ["1.0", "2.0"] + [""] * (n - 2), [SCRIPT, "b"] + [""] * (n - 2), ["true", "false"] + [""] * (n - 2),
+        ["2024-01-01"] * 2 + [""] * (n - 2), ["a", "b", "c", "d"] + [""] * (n - 4),
+    )  # fmt: skip
     table.add("what", cells)
     option = pick(rng, "--labels", "--distinct", "--across")
     more = pick(rng, [], ["--columns", "what"], ["--drop", "what"], ["--labels", "what", "--across", "what"])
@@ -386,13 +365,8 @@ def methods_that_do_not_take_it(rng: Rng) -> Case:
         "nomethod", "",
     )  # fmt: skip
     more = pick(
-        rng,
-        [],
-        ["--labels", "what"],
-        [*PAIRS],
-        ["--size-max", "99"],
-        ["--metric", "cosine"],
+        rng, [], ["--labels", "what"], [*PAIRS], ["--size-max", "99"], ["--metric", "cosine"],
         ["--across", "what"],
-    )
+    )  # fmt: skip
     words = cluster("--method", pick(rng, *methods), "--drop", "what", *more)
     return Case(words, {"t.csv": table.csv(), "pairs.csv": pairs("p0,p1,must-link")}, ANY)

@@ -99,19 +99,9 @@ def test_without_an_id_items_are_row_numbers(coterie, people, tmp_path):
 
 def test_bounds_hold_and_the_reason_says_so(coterie, people, tmp_path):
     answer = coterie(
-        "cluster",
-        "people.csv",
-        "-k",
-        3,
-        "--id",
-        "name",
-        "--pairs",
-        "pairs.csv",
-        "--size-min",
-        28,
-        "-o",
+        "cluster", "people.csv", "-k", 3, "--id", "name", "--pairs", "pairs.csv", "--size-min", 28, "-o",
         "out",
-    )
+    )  # fmt: skip
     assert answer.code == 0
     assert "SizeConstrainedKMeans (bounds on sizes are given)" in answer.out
     assert np.bincount(labels_of(tmp_path / "out")).min() >= 28

@@ -272,13 +272,9 @@ def test_hostile_cases(number, finished, tmp_path, monkeypatch, capsys):
 def as_process(hostile: Case, folder: Path, finished: Path) -> None:
     before = lay_out(hostile, folder, finished)
     answer = subprocess.run(
-        [*COTERIE, *hostile.words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
+        [*COTERIE, *hostile.words], cwd=folder, capture_output=True, text=True, encoding="utf-8",
         timeout=LIMIT,
-    )
+    )  # fmt: skip
     check(hostile, answer.returncode, answer.stdout, answer.stderr, folder, before)
 
 

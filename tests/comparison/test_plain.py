@@ -39,14 +39,9 @@ def test_plain_is_not_chosen_over_true_statements_for_one_pair(seed_of_folds):
     X, y = load_wine(return_X_y=True)
     known = Constraints.sample(y, n_pairs=60, random_state=0)
     frame = compare(
-        StandardScaler().fit_transform(X),
-        known,
-        3,
-        methods="SizeConstrainedKMeans",
-        parameters={"size_min": 50},
-        n_repeats=1,
-        random_state=seed_of_folds,
-    )
+        StandardScaler().fit_transform(X), known, 3, methods="SizeConstrainedKMeans",
+        parameters={"size_min": 50}, n_repeats=1, random_state=seed_of_folds,
+    )  # fmt: skip
     rows = rows_of(frame)
     assert rows["plain"]["score"] > rows[best(frame)]["score"]
     assert best(frame) != "plain"

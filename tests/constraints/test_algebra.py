@@ -63,13 +63,10 @@ def table_of(c: Constraints, kind: str) -> dict:
     return {
         tuple(pair): (w, None if np.isnan(p) else p, h)
         for pair, w, p, h in zip(
-            table.ij.tolist(),
-            table.weight.tolist(),
-            table.confidence.tolist(),
-            table.hard.tolist(),
+            table.ij.tolist(), table.weight.tolist(), table.confidence.tolist(), table.hard.tolist(),
             strict=True,
         )
-    }
+    }  # fmt: skip
 
 
 def strength(said):

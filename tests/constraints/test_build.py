@@ -73,13 +73,9 @@ def test_one_value_for_all_or_one_per_pair():
     assert c.cannot_table.hard.tolist() == [True]
     assert c.must_table.source_names() == ["ann", "ann"]
     c = Constraints(
-        MUST,
-        CANNOT,
-        weight=[1, 2, 3],
-        confidence=[0.6, np.nan, 0.8],
-        hard=[False, True, False],
+        MUST, CANNOT, weight=[1, 2, 3], confidence=[0.6, np.nan, 0.8], hard=[False, True, False],
         source=["a", None, "b"],
-    )
+    )  # fmt: skip
     assert c.must_table.weight.tolist() == [1, 2]
     assert c.cannot_table.weight.tolist() == [3]
     np.testing.assert_equal(c.must_table.confidence, [0.6, np.nan])

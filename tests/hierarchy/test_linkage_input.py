@@ -176,13 +176,9 @@ def test_more_clusters_than_components(linkage):
 def test_a_component_above_the_cap_cannot_be(linkage, mode):
     known = Constraints([(0, 1), (1, 2), (2, 4)], n_items=6)
     told = refusal(
-        says("4", "3", "size_max"),
-        kind=InfeasibleConstraintsError,
-        known=known,
-        linkage=linkage,
-        size_max=3,
+        says("4", "3", "size_max"), kind=InfeasibleConstraintsError, known=known, linkage=linkage, size_max=3,
         on_dead_end=mode,
-    )
+    )  # fmt: skip
     assert "0" in str(told)  # an item of the component
     heavy = {"size_weight": [1.0, 1, 1, 9, 1, 1]}
     refusal(says("3", "9", "8"), kind=InfeasibleConstraintsError, fit=heavy, size_max=8, on_dead_end=mode)

@@ -89,14 +89,9 @@ def parts_at(model, X, labels, said, sample_weight=None) -> dict:
     a, centres = np.asarray(model.metric_, dtype=float), model.cluster_centers_
     if model.metric == "sqeuclidean":
         return mpck.parts(
-            X,
-            labels,
-            centres,
-            [np.diag(a)] * len(centres),
-            said,
-            weight=model.weight_,
+            X, labels, centres, [np.diag(a)] * len(centres), said, weight=model.weight_,
             sample_weight=sample_weight,
-        )
+        )  # fmt: skip
     gamma = model.metric == "idivergence" and model.rule == "gamma" and model.learn != "none"
     return oracle.parts(
         X,
@@ -295,15 +290,10 @@ def test_statements_of_every_kind(name, seed):
             c = random_constraints(rng, n, hard=0.05, dense=0.4)
         w = np.array([rng.choice([0.0, 0.5, 1.0, 2.0]) for _ in range(n)]) if number % 2 else None
         model = HMRFKMeans(
-            k,
-            weight=rng.choice([0.0, 0.3, 1.0, 1e3]),
-            closure=rng.choice(["auto", False]),
-            init=rng.choice(INITS),
-            n_init=1,
-            max_iter=rng.choice([1, 3, 100]),
-            random_state=number,
+            k, weight=rng.choice([0.0, 0.3, 1.0, 1e3]), closure=rng.choice(["auto", False]),
+            init=rng.choice(INITS), n_init=1, max_iter=rng.choice([1, 3, 100]), random_state=number,
             **EVERY[name],
-        )
+        )  # fmt: skip
         if not c.only_hard().check(k, nonempty=True):
             with pytest.raises(InfeasibleConstraintsError):
                 model.fit(X, constraints=c, sample_weight=w)

@@ -138,25 +138,15 @@ def test_labels_together_with_pairs(k, update, seed):
         hard = labels | Constraints(must[:1], cannot[:2], n_items=8, hard=True)
         for sampling in ("point", "chunklet"):  # a label makes no chunklet
             model = ConstrainedGaussianMixture(
-                k,
-                sampling=sampling,
-                weights_update=update,
-                max_iter=1,
-                covariance_type="tied",
-                **EXACT,
+                k, sampling=sampling, weights_update=update, max_iter=1, covariance_type="tied", **EXACT,
                 **start_of(state, "tied"),
-            )
+            )  # fmt: skip
             follow(model, X, hard, oracle.hard_known(hard, sampling), state, "tied", update, 1)
         both = labels + soft_pairs(rng, 8, 4, 4)
         model = PenalizedGaussianMixture(
-            k,
-            inference="exact",
-            weights_update=update,
-            max_iter=1,
-            covariance_type="tied",
-            **EXACT,
+            k, inference="exact", weights_update=update, max_iter=1, covariance_type="tied", **EXACT,
             **start_of(state, "tied"),
-        )
+        )  # fmt: skip
         follow(model, X, both, oracle.penalized_known(both), state, "tied", update, 1)
 
 

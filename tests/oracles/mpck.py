@@ -212,16 +212,9 @@ def best_metrics(
     found, floored = [], 0
     for h in range(k) if per_cluster else [None]:
         total, count = evidence(
-            X,
-            labels,
-            centres,
-            said,
-            h,
-            weight=weight,
-            learn=learn,
-            shrinkage=shrinkage,
+            X, labels, centres, said, h, weight=weight, learn=learn, shrinkage=shrinkage,
             sample_weight=sample_weight,
-        )
+        )  # fmt: skip
         A, low = invert(total, count, X, learn=learn, first=first, sample_weight=sample_weight)
         found.append(A)
         floored += low

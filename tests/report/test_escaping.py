@@ -78,16 +78,9 @@ def test_everything_at_once(tmp_path, evil, seed):
         Described(evil, "matrix"),
     ]
     path = write_report(
-        tmp_path / "report.html",
-        model,
-        X,
-        features=features,
-        coordinates=X[:, :2],
-        coordinate_names=(evil, evil),
-        title=evil,
-        command=evil,
-        notes=[evil],
-    )
+        tmp_path / "report.html", model, X, features=features, coordinates=X[:, :2],
+        coordinate_names=(evil, evil), title=evil, command=evil, notes=[evil],
+    )  # fmt: skip
     page = Page(path)
     assert_harmless(page)
     if "<" in evil:
