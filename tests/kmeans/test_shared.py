@@ -166,19 +166,6 @@ def test_score_is_minus_the_distortion_of_new_items(name, seed):
 # ---- units --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
-@pytest.mark.parametrize("name", MEANS)
-def test_units_with_a_given_start(name, factor, seed):
-    X, y, rng = blobs(seed, n=50, std=6.0)
-    c = knowledge(name, y, n_pairs=20)
-    start = X[rng.choice(len(X), 4, replace=False)]
-    plain = MEANS[name](4, init=start, random_state=0).fit(X, constraints=c)
-    b = 1e3 * factor * X.std()
-    moved = MEANS[name](4, init=start * factor + b, random_state=0).fit(X * factor + b, constraints=c)
-    assert moved.labels_.tolist() == plain.labels_.tolist()
-    assert moved.objective_ == pytest.approx(plain.objective_ * factor**2, rel=1e-6)
-
-
 @pytest.mark.parametrize("name", MEANS)
 def test_float32_far_from_the_origin(name, seed):
     """The data still tell the clusters apart there; expanded squares of float32 do not."""
@@ -276,9 +263,6 @@ def test_items_without_weight_are_labelled_but_do_not_pull(name, seed):
     assert np.isfinite(model.cluster_centers_).all()
     assert (model.cluster_centers_ < 100).all()
     assert (model.labels_[40:] == model.labels_[39]).all()
-
-
-# ---- types --------------------------------------------------------------------------------------------
 
 
 # ---- numbers of clusters ------------------------------------------------------------------------------

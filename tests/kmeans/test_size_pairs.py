@@ -345,17 +345,6 @@ def test_disjoint_cliques_by_linear_program(seed):
         assert model.fit(X, constraints=c).history_[0] == pytest.approx(best)
 
 
-def test_labels_as_constraints(seed):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(60, 2))
-    y = np.where(np.arange(60) < 30, np.arange(60) % 3, -1)
-    model = SizeConstrainedKMeans(4, size_min=15, size_max=15, random_state=0).fit(X, constraints=y)
-    assert model.sizes_.tolist() == [15] * 4
-    found = [set(model.labels_[y == label].tolist()) for label in range(3)]
-    assert all(len(clusters) == 1 for clusters in found)
-    assert len(set.union(*found)) == 3
-
-
 def test_distinct_frames_with_equal_sizes(seed):
     rng = np.random.default_rng(seed)
     frame = np.repeat(np.arange(15), 4)

@@ -28,39 +28,13 @@ def data(seed, n=60, k=3):
 
 
 @every
-def test_contradictory_hard_pairs_are_explained(kind, seed):
-    X, _ = data(seed)
-    c = Constraints([(0, 1), (1, 2)], [(0, 2)], n_items=60, hard=True)
-    with pytest.raises(InfeasibleConstraintsError) as told:
-        kind(3).fit(X, constraints=c)
-    words = str(c.explain(3)).splitlines()[0]
-    assert words in str(told.value)
-
-
-@every
-@pytest.mark.parametrize("k", [2, 3])
-def test_a_clique_of_cannot_links_larger_than_k(kind, k, seed):
-    X, _ = data(seed)
-    c = Constraints(cannot_link=list(combinations(range(k + 1), 2)), n_items=60, hard=True)
-    with pytest.raises(InfeasibleConstraintsError):
-        kind(k).fit(X, constraints=c)
-
-
-@every
 def test_an_odd_ring_with_two_components(kind, seed):
     X, _ = data(seed)
-    ring = [(i, (i + 1) % 7) for i in range(7)]
-    with pytest.raises(InfeasibleConstraintsError):
-        kind(2).fit(X, constraints=Constraints(cannot_link=ring, n_items=60, hard=True))
-    model = kind(3, random_state=0).fit(X, constraints=Constraints(cannot_link=ring, n_items=60, hard=True))
-    assert not model.violations_
-
-
-@every
-def test_one_component_and_a_cannot_link(kind, seed):
-    X, _ = data(seed)
-    with pytest.raises(InfeasibleConstraintsError):
-        kind(1).fit(X, constraints=Constraints(cannot_link=[(0, 1)], n_items=60, hard=True))
+    ring = Constraints(cannot_link=[(i, (i + 1) % 7) for i in range(7)], n_items=60, hard=True)
+    for k in (1, 2):
+        with pytest.raises(InfeasibleConstraintsError):
+            kind(k).fit(X, constraints=ring)
+    assert not kind(3, random_state=0).fit(X, constraints=ring).violations_
 
 
 def test_every_statement_binds_the_constrained_mixture(seed):
@@ -68,16 +42,6 @@ def test_every_statement_binds_the_constrained_mixture(seed):
     c = Constraints([(0, 1)], [(0, 1)], n_items=60, weight=0.1)
     with pytest.raises(InfeasibleConstraintsError):
         ConstrainedGaussianMixture(3).fit(X, constraints=c)
-
-
-@outvoted
-@pytest.mark.parametrize("kind", ALL[1:], ids=NAMES[1:])
-def test_soft_contradictions_are_outvoted(kind, seed):
-    X, _ = data(seed)
-    c = Constraints([(0, 1), (1, 2)], [(0, 2)], n_items=60)
-    model = kind(3, random_state=0).fit(X, constraints=c)
-    assert model.violations_.n_broken >= 1
-    assert np.isfinite(model.responsibilities_).all()
 
 
 @outvoted
@@ -100,8 +64,6 @@ def test_more_classes_than_components(kind, seed):
 @every
 def test_more_components_than_there_can_be(kind, seed):
     X, _ = data(seed, n=9)
-    with pytest.raises(ValueError, match="n_components"):
-        kind(10).fit(X)
     chain = Constraints([(i, i + 1) for i in range(7)], n_items=9, hard=True)
     with pytest.raises(ValueError, match=r"n_components|clusters"):
         kind(3).fit(X, constraints=chain)  # two chunklets
@@ -274,15 +236,6 @@ def test_one_component(kind, seed):
     assert model.labels_.tolist() == [0] * 60
 
 
-@every
-def test_as_many_components_as_items(kind):
-    X = np.array([[0.0], [1.0], [5.0], [9.0]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = kind(4, random_state=0).fit(X)
-    assert np.isfinite(model.responsibilities_).all()
-
-
 # ---- wide graphs ----------------------------------------------------------------------------------------
 
 
@@ -328,15 +281,3 @@ def test_exact_inference_refuses_what_it_cannot_do(seed):
     with pytest.raises(ValueError, match=r"(?s)exact.*mean-field|mean-field.*exact|max_table_cells"):
         PenalizedGaussianMixture(4, inference="exact", random_state=0).fit(X, constraints=c)
     assert time.perf_counter() - started < 20.0
-
-
-@outvoted
-@calm
-def test_a_long_must_link_chain(seed):
-    X, _y = blobs((seed, 5), 20_000, 2, 2, gap=4.0)
-    chain = [(i, i + 2) for i in range(0, 19_990, 2)]
-    for kind in ALL:
-        c = Constraints(chain, n_items=20_000, hard=True)
-        model = kind(2, random_state=0, max_iter=5, n_init=1).fit(X, constraints=c)
-        assert len(np.unique(model.labels_[np.arange(0, 19_990, 2)])) == 1
-        assert np.isfinite(model.objective_)
