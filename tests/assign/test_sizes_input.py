@@ -131,13 +131,7 @@ def test_malformed_prices_are_named(prices, words):
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        {"solver": "magic"},
-        {"solver": None},
-        {"on_shortfall": "ignore"},
-        {"budget": -1},
-        {"budget": 2.5},
-    ],
+    [{"solver": "magic"}, {"solver": None}, {"on_shortfall": "ignore"}, {"budget": -1}, {"budget": 2.5}],
 )
 def test_unknown_options_are_named(arguments):
     with pytest.raises((ValueError, TypeError)) as error:

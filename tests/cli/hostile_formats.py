@@ -7,18 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from tests.cli.hostile_cases import (
-    ANY,
-    DONE,
-    FAILS,
-    STRANGE,
-    Case,
-    Rng,
-    cluster,
-    hostile,
-    of_bytes,
-    pick,
-)
+from tests.cli.hostile_cases import ANY, DONE, FAILS, STRANGE, Case, Rng, cluster, hostile, of_bytes, pick
 
 # ---- matrices, Parquet, JSON lines --------------------------------------------------------------------
 

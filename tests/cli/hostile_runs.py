@@ -5,18 +5,7 @@ import pickle
 
 import joblib
 
-from tests.cli.hostile_cases import (
-    DONE,
-    ENDINGS,
-    FAILS,
-    SCRIPT,
-    Case,
-    Rng,
-    hostile,
-    pick,
-    saved,
-    sheet,
-)
+from tests.cli.hostile_cases import DONE, ENDINGS, FAILS, SCRIPT, Case, Rng, hostile, pick, saved, sheet
 
 # ---- apply, report: the run is one of a table with the columns id, x0, x1, word ---------------------------
 

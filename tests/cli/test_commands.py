@@ -140,8 +140,7 @@ def test_apply_refuses_what_does_not_fit(coterie, run_folder, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "method",
-    [m.name for m in METHODS if "cosine" in m.metrics and hasattr(m.estimator, "predict")],
+    "method", [m.name for m in METHODS if "cosine" in m.metrics and hasattr(m.estimator, "predict")]
 )
 def test_new_rows_of_text(coterie, tmp_path, method):
     text = [*["dogs and cats play in the garden"] * 9, *["stocks and bonds fell on monday"] * 9]

@@ -100,10 +100,7 @@ INVARIANT = {
     "HMRFKMeans-cosine": (HMRFKMeans(closure=False, metric="cosine"), DIRECTIONS),
     "HMRFKMeans-cosine-fixed": (HMRFKMeans(closure=False, metric="cosine", learn="none"), DIRECTIONS),
     "HMRFKMeans-idivergence": (HMRFKMeans(closure=False, metric="idivergence"), SHARES | RISES),
-    "HMRFKMeans-idivergence-fixed": (
-        HMRFKMeans(closure=False, metric="idivergence", learn="none"),
-        SHARES,
-    ),
+    "HMRFKMeans-idivergence-fixed": (HMRFKMeans(closure=False, metric="idivergence", learn="none"), SHARES),
     "HMRFKMeans-descent": (HMRFKMeans(closure=False, metric="idivergence", rule="descent"), SHARES | RISES),
     "HMRFKMeans-gamma": (
         HMRFKMeans(closure=False, metric="idivergence", rule="gamma"),
@@ -119,10 +116,7 @@ INVARIANT = {
     "ConstrainedLinkage-ward": (ConstrainedLinkage(linkage="ward"), {}),
     "ConstrainedGaussianMixture-diag": (ConstrainedGaussianMixture(covariance_type="diag"), {}),
     "ConstrainedGaussianMixture-spherical": (ConstrainedGaussianMixture(covariance_type="spherical"), {}),
-    "ConstrainedGaussianMixture-pseudo": (
-        ConstrainedGaussianMixture(weights_update="pseudo-likelihood"),
-        {},
-    ),
+    "ConstrainedGaussianMixture-pseudo": (ConstrainedGaussianMixture(weights_update="pseudo-likelihood"), {}),
     "PenalizedGaussianMixture-exact": (
         PenalizedGaussianMixture(inference="exact", weights_update="exact"),
         {},

@@ -80,10 +80,7 @@ def test_only_the_textbook_dead_ends():
     """In a random order the three points fail now and then, and say so; nothing wrong is ever returned."""
     X = np.array([[0.0], [10.0], [5.0]])
     c = Constraints(None, [(0, 2), (1, 2)], n_items=3)
-    for chosen in (
-        {"strategy": "wagstaff"},
-        {"assignment": "greedy", "order": "random"},
-    ):
+    for chosen in ({"strategy": "wagstaff"}, {"assignment": "greedy", "order": "random"}):
         failed = fine = 0
         for random_state in range(60):
             model = COPKMeans(2, init=X[:2], n_init=1, random_state=random_state, **chosen)
@@ -319,8 +316,7 @@ def test_as_many_clusters_as_parts(assignment):
 
 
 @pytest.mark.parametrize(
-    ("k", "known"),
-    [(2, Constraints.distinct([7, 7, 7, -1])), (1, Constraints(None, [(0, 2)], n_items=4))],
+    ("k", "known"), [(2, Constraints.distinct([7, 7, 7, -1])), (1, Constraints(None, [(0, 2)], n_items=4))]
 )
 def test_what_cannot_be_comes_with_a_certificate(k, known):
     with pytest.raises(InfeasibleConstraintsError) as error:

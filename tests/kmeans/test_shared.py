@@ -14,9 +14,7 @@ from coterie import Constraints
 from coterie.kmeans import ConstrainedSeedKMeans, COPKMeans, KMedoids, PCKMeans, SeededKMeans
 from tests.oracles import kmeans as oracle
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
-]
+pytestmark = [pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")]
 
 MEANS = {
     "COP local": COPKMeans,

@@ -390,10 +390,7 @@ def test_either_or_holds(assignment, seed):
 @BOTH
 def test_either_or_against_a_must_link_is_refused(assignment):
     said = reason(
-        2,
-        Constraints([(1, 2)], n_items=6),
-        assignment,
-        fit={"either_or": EitherOr([(0, 1, 2)], 6)},
+        2, Constraints([(1, 2)], n_items=6), assignment, fit={"either_or": EitherOr([(0, 1, 2)], 6)}
     )
     assert "1" in said
     assert "2" in said
