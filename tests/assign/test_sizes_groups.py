@@ -130,14 +130,9 @@ def test_larger_quotas(seed):
     counts = np.bincount(codes)
     low, high = np.floor(0.7 * counts / k), np.ceil(1.2 * counts / k)
     r = oracle.rules(
-        n,
-        k,
-        150,
-        260,
-        codes=codes,
-        group_lower=np.repeat(low[:, None], k, axis=1),
+        n, k, 150, 260, codes=codes, group_lower=np.repeat(low[:, None], k, axis=1),
         group_upper=np.repeat(high[:, None], k, axis=1),
-    )
+    )  # fmt: skip
     found = size_constrained_assignment(costs, 150, 260, **quotas(r))
     assert found.cost == pytest.approx(oracle.by_flow(costs, r)[0], rel=1e-9)
     assert oracle.keeps(found.labels, r)

@@ -22,30 +22,19 @@ from tests.cli.hostile_statements import PAIRS, pairs, stated
 def bounds_on_sizes(rng: Rng) -> Case:
     table = sheet(rng, 20)
     more, ends, sizes = pick(
-        rng,
-        (["--size-min", "10"], DONE, (10, 10)),
-        (["--size-min", "11"], REFUSED, None),
-        (["--size-max", "9"], REFUSED, None),
-        (["--size-max", "10"], DONE, (10, 10)),
+        rng, (["--size-min", "10"], DONE, (10, 10)), (["--size-min", "11"], REFUSED, None),
+        (["--size-max", "9"], REFUSED, None), (["--size-max", "10"], DONE, (10, 10)),
         (["--size-min", "8", "--size-max", "12"], DONE, (8, 12)),
-        (["--size-min", "12", "--size-max", "8"], REFUSED, None),
-        (["--size-min", "-1"], FAILS, None),
-        (["--size-min", "0"], DONE, (0, 20)),
-        (["--size-max", "0"], REFUSED, None),
-        (["--size-min", "1.0", "--size-max", "1.0"], DONE, (10, 10)),
-        (["--size-min", "0.5"], DONE, (5, 15)),
-        (["--size-min", "1.5"], REFUSED, None),
-        (["--size-max", "0.9"], REFUSED, None),
-        (["--size-max", "999999999999"], DONE, (0, 20)),
-        (["--size-min", "5,15"], DONE, (5, 15)),
-        (["--size-min", "15,15"], REFUSED, None),
-        (["--size-min", "5,5,5"], REFUSED, None),
-        (["--size-min", "5,,5"], FAILS, None),
-        (["--size-min", "5,"], FAILS, None),
-        (["--size-min", " 5 , 5 "], DONE, (5, 15)),
-        (["--size-min", "5,nan"], FAILS, None),
+        (["--size-min", "12", "--size-max", "8"], REFUSED, None), (["--size-min", "-1"], FAILS, None),
+        (["--size-min", "0"], DONE, (0, 20)), (["--size-max", "0"], REFUSED, None),
+        (["--size-min", "1.0", "--size-max", "1.0"], DONE, (10, 10)), (["--size-min", "0.5"], DONE, (5, 15)),
+        (["--size-min", "1.5"], REFUSED, None), (["--size-max", "0.9"], REFUSED, None),
+        (["--size-max", "999999999999"], DONE, (0, 20)), (["--size-min", "5,15"], DONE, (5, 15)),
+        (["--size-min", "15,15"], REFUSED, None), (["--size-min", "5,5,5"], REFUSED, None),
+        (["--size-min", "5,,5"], FAILS, None), (["--size-min", "5,"], FAILS, None),
+        (["--size-min", " 5 , 5 "], DONE, (5, 15)), (["--size-min", "5,nan"], FAILS, None),
         (["--size-min", "-0.5"], FAILS, None),
-    )
+    )  # fmt: skip
     return Case(cluster(*more), {"t.csv": table.csv()}, ends, ["size"], sizes=sizes)
 
 
@@ -66,20 +55,11 @@ def bounds_that_are_no_numbers(rng: Rng) -> Case:
 def loads(rng: Rng) -> Case:
     table = sheet(rng, 16)
     cells, ends = pick(
-        rng,
-        (["0"] * 16, ANY),
-        (["-1"] * 16, FAILS),
-        (["", *["1"] * 15], FAILS),
-        (["inf", *["1"] * 15], FAILS),
-        (["heavy", *["1"] * 15], FAILS),
-        (["1e300"] * 16, ANY),
-        (["1e308"] * 16, ANY),
-        (["100", *["1"] * 15], ANY),
-        ([str(1 + at % 3) for at in range(16)], ANY),
-        (["1e-300"] * 16, ANY),
-        (["0.1"] * 16, ANY),
-        (["0", *["1"] * 15], ANY),
-    )
+        rng, (["0"] * 16, ANY), (["-1"] * 16, FAILS), (["", *["1"] * 15], FAILS),
+        (["inf", *["1"] * 15], FAILS), (["heavy", *["1"] * 15], FAILS), (["1e300"] * 16, ANY),
+        (["1e308"] * 16, ANY), (["100", *["1"] * 15], ANY), ([str(1 + at % 3) for at in range(16)], ANY),
+        (["1e-300"] * 16, ANY), (["0.1"] * 16, ANY), (["0", *["1"] * 15], ANY),
+    )  # fmt: skip
     table.add("load", cells)
     more = pick(
         rng,
@@ -114,18 +94,10 @@ def groups_in_every_cluster(rng: Rng) -> Case:
     )  # fmt: skip
     table.add("g", cells)
     more = pick(
-        rng,
-        ["--group-min", "2"],
-        ["--group-min", "9"],
-        ["--group-max", "1"],
-        ["--group-max", "4"],
-        ["--group-min", "0.5"],
-        ["--group-min", "-1"],
-        ["--group-min", "3", "--group-max", "2"],
-        ["--group-min", "2", "--size-max", "8"],
-        ["--group-min", "1,2"],
-        [],
-    )
+        rng, ["--group-min", "2"], ["--group-min", "9"], ["--group-max", "1"], ["--group-max", "4"],
+        ["--group-min", "0.5"], ["--group-min", "-1"], ["--group-min", "3", "--group-max", "2"],
+        ["--group-min", "2", "--size-max", "8"], ["--group-min", "1,2"], [],
+    )  # fmt: skip
     return Case(cluster("--group", "g", *more), {"t.csv": table.csv()}, ANY)
 
 

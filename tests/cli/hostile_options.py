@@ -94,13 +94,9 @@ def places_to_write_to(rng: Rng) -> Case:
     words[words.index("out")] = place
     more = pick(rng, [], ["--force"]) if place not in ("/",) else []
     return Case(
-        [*words, *more],
-        {"t.csv": sheet(rng).csv(), "full/precious.txt": "mine"},
-        ends,
-        folders=["empty"],
-        links={"link": "nowhere"},
-        pipes=["pipe"],
-    )
+        [*words, *more], {"t.csv": sheet(rng).csv(), "full/precious.txt": "mine"}, ends, folders=["empty"],
+        links={"link": "nowhere"}, pipes=["pipe"],
+    )  # fmt: skip
 
 
 @hostile
@@ -192,16 +188,10 @@ def titles(rng: Rng) -> Case:
     words = [
         "--title",
         pick(
-            rng,
-            *(name for name in STRANGE if name != "--json"),
-            "",
-            "</title><script>x</script>",
-            "%",
-            "-->",
-            "]]>",
-            "\x07bell",
+            rng, *(name for name in STRANGE if name != "--json"), "", "</title><script>x</script>", "%",
+            "-->", "]]>", "\x07bell",
         ),
-    ]
+    ]  # fmt: skip
     return Case(cluster(*words), {"t.csv": sheet(rng).csv()}, DONE)
 
 
@@ -246,14 +236,11 @@ def questions(rng: Rng) -> Case:
 def comparisons(rng: Rng) -> Case:
     table = sheet(rng, 16)
     lines = pick(
-        rng,
-        [],
-        ["p0,p1,must-link"],
-        ["p0,p1,must-link", "p0,p1,cannot-link"],
+        rng, [], ["p0,p1,must-link"], ["p0,p1,must-link", "p0,p1,cannot-link"],
         ["p0,p1,must-link", "p2,p3,must-link", "p4,p5,must-link"],
         stated(table, some(rng, table, 8), "cannot-link"),
         [f"p{i},p{j},cannot-link" for i in range(4) for j in range(i)],
-    )
+    )  # fmt: skip
     more = pick(
         rng, [], ["--folds", "2"], ["--folds", "1"], ["--folds", "99"], ["--folds", "x"],
         ["--methods", "PCKMeans"], ["--methods", "nothing"], ["--methods", ","],

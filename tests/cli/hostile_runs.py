@@ -118,20 +118,13 @@ def places_for_new_labels(rng: Rng) -> Case:
 @hostile
 def runs_with_parts_missing(rng: Rng) -> Case:
     changed, ends = pick(
-        rng,
-        ({"labels.csv": None}, FAILS),
-        ({"run.json": None}, FAILS),
-        ({"model.joblib": None}, FAILS),
-        ({"report.html": None}, DONE),
-        ({"map.png": None}, DONE),
-        ({"run.json": b"{"}, FAILS),
-        ({"run.json": b"[]"}, FAILS),
-        ({"run.json": b"\xff\xfe"}, FAILS),
+        rng, ({"labels.csv": None}, FAILS), ({"run.json": None}, FAILS), ({"model.joblib": None}, FAILS),
+        ({"report.html": None}, DONE), ({"map.png": None}, DONE), ({"run.json": b"{"}, FAILS),
+        ({"run.json": b"[]"}, FAILS), ({"run.json": b"\xff\xfe"}, FAILS),
         ({"run.json": b'{"format": "coterie-run"}'}, FAILS),
         ({"labels.csv": b"id,x0,x1,word,cluster\na,1,2,red,0\n"}, FAILS),
-        ({"labels.csv": b"id,x0\n" + b"a,1\n" * 24}, FAILS),
-        ({"labels.csv": b"\xff\xfe\x00"}, FAILS),
+        ({"labels.csv": b"id,x0\n" + b"a,1\n" * 24}, FAILS), ({"labels.csv": b"\xff\xfe\x00"}, FAILS),
         ({"constraints.csv": None}, DONE),
-    )
+    )  # fmt: skip
     more = pick(rng, [], ["--title", SCRIPT], ["--map", "x0,x1"])
     return Case(["report", "run", *more], {}, ends, run=changed)

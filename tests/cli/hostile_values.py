@@ -148,21 +148,13 @@ def kinds_that_do_not_fit(rng: Rng) -> Case:
     table = sheet(rng)
     table.add("name", [f"n{at % 3}" for at in range(len(table.rows))])
     more, ends = pick(
-        rng,
-        (["--numeric", "name"], FAILS),
-        (["--category", "x0"], DONE),
-        (["--text", "x0"], ANY),
-        (["--numeric", "x0", "--category", "x0"], ANY),
-        (["--columns", "x0", "--drop", "x0"], FAILS),
-        (["--columns", "x0,nothing"], FAILS),
-        (["--columns", "id"], ANY),
-        (["--columns", ","], ANY),
-        (["--columns", ""], ANY),
-        (["--columns", "x0", "--text", "name"], ANY),
-        (["--drop", ",".join(table.head[1:])], FAILS),
-        (["--drop", "x0,x0"], DONE),
+        rng, (["--numeric", "name"], FAILS), (["--category", "x0"], DONE), (["--text", "x0"], ANY),
+        (["--numeric", "x0", "--category", "x0"], ANY), (["--columns", "x0", "--drop", "x0"], FAILS),
+        (["--columns", "x0,nothing"], FAILS), (["--columns", "id"], ANY), (["--columns", ","], ANY),
+        (["--columns", ""], ANY), (["--columns", "x0", "--text", "name"], ANY),
+        (["--drop", ",".join(table.head[1:])], FAILS), (["--drop", "x0,x0"], DONE),
         (["--category", "no such"], FAILS),
-    )
+    )  # fmt: skip
     return Case(cluster(*more), {"t.csv": table.csv()}, ends)
 
 

@@ -71,13 +71,10 @@ def test_check_takes_columns_too(coterie, people):
     ("lines", "told"),
     [
         ("i,j,kind\np00,pxx,must-link\n", "line 2: unknown id 'pxx'"),
-        ("i,j,kind\np00,p01,friends\n", "friends"),
-        ("i,j\np00,p01\n", "kind"),
-        ("i,j,kind\np00,p00,cannot-link\n", "p00"),
-        ("i,j,kind\np00,p01\n", "line 2"),
-        ("", "pairs.csv"),
+        ("i,j,kind\np00,p01,friends\n", "friends"), ("i,j\np00,p01\n", "kind"),
+        ("i,j,kind\np00,p00,cannot-link\n", "p00"), ("i,j,kind\np00,p01\n", "line 2"), ("", "pairs.csv"),
     ],
-)
+)  # fmt: skip
 def test_check_names_the_line_at_fault(coterie, people, tmp_path, lines, told):
     (tmp_path / "pairs.csv").write_text(lines)
     answer = coterie("check", "people.csv", "--id", "name", "--pairs", "pairs.csv", "-k", 3)

@@ -337,13 +337,9 @@ def test_progress_counts_up_to_the_end():
     X, known, y = blobs()
     calls = []
     compare(
-        X,
-        known,
-        3,
-        methods=[("a", Told(y)), "SeededKMeans"],
-        n_repeats=2,
+        X, known, 3, methods=[("a", Told(y)), "SeededKMeans"], n_repeats=2,
         progress=lambda *c: calls.append(c),
-    )
+    )  # fmt: skip
     assert [done for done, _, _ in calls] == list(range(34))
     assert {total for _, total, _ in calls} == {33}
     assert {words for _, _, words in calls[:-1]} == {"a", "SeededKMeans", "plain"}

@@ -23,15 +23,10 @@ def test_only_who_keeps_clusters_connected(seed):
     assert all(row["status"] == "ok" for row in rows.values())
     rows = rows_of(
         compare(
-            X,
-            known,
-            8,
-            methods=["ConstrainedLinkage", "COPKMeans"],
-            parameters={"connectivity": edges},
-            n_folds=2,
-            random_state=0,
+            X, known, 8, methods=["ConstrainedLinkage", "COPKMeans"], parameters={"connectivity": edges},
+            n_folds=2, random_state=0,
         )
-    )
+    )  # fmt: skip
     assert "cannot keep clusters connected" in rows["COPKMeans"]["status"]
 
 
@@ -74,16 +69,10 @@ def test_weights_are_refused_by_name(seed):
     X, known, _ = blobs()
     rows = rows_of(
         compare(
-            X,
-            known,
-            3,
-            methods=["COPKMeans", "ConstrainedLinkage"],
-            sample_weight=np.ones(len(X)),
-            n_folds=2,
-            n_repeats=1,
-            random_state=0,
+            X, known, 3, methods=["COPKMeans", "ConstrainedLinkage"], sample_weight=np.ones(len(X)),
+            n_folds=2, n_repeats=1, random_state=0,
         )
-    )
+    )  # fmt: skip
     assert "takes no weights" in rows["ConstrainedLinkage"]["status"]
     with pytest.raises(ValueError, match="takes no weights"):
         compare(X, known, 3, methods="ConstrainedLinkage", sample_weight=np.ones(len(X)), n_folds=2)

@@ -18,14 +18,11 @@ def soft(case: Case, rng: random.Random) -> Constraints:
     """The case with random weights, confidences, hardness and sources."""
     count = len(case.must) + len(case.cannot)
     c = Constraints(
-        case.must,
-        case.cannot,
-        n_items=case.n,
-        weight=[rng.choice([0, 0.5, 1, 2]) for _ in range(count)],
+        case.must, case.cannot, n_items=case.n, weight=[rng.choice([0, 0.5, 1, 2]) for _ in range(count)],
         confidence=[rng.choice([np.nan, 0.6, 0.75, 1]) for _ in range(count)],
         hard=np.array([rng.random() < 0.3 for _ in range(count)], dtype=bool),
         source=[rng.choice([None, "a", "b"]) for _ in range(count)],
-    )
+    )  # fmt: skip
     for kind, values in case.groups:
         weight = rng.choice([None, 0.0, 0.5, 2.0])
         c = c | GROUP_MAKERS[kind](np.array(values, dtype=object), weight=weight)

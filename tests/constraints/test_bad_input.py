@@ -30,22 +30,18 @@ INF, NAN = float("inf"), float("nan")
         (np.array([[True, False]]), r"row 0 is \(True, False\)"),
         ([(0, 1), (True, 2)], r"row 1 is \(True, 2\)"),
         ([(0, 1), ("a", "b")], r"row 1 is \('a', 'b'\).*ids="),
-        ([("0", "1")], r"row 0 is \('0', '1'\).*ids="),
-        ([(0, 1), (2, None)], r"row 1 is \(2, None\)"),
+        ([("0", "1")], r"row 0 is \('0', '1'\).*ids="), ([(0, 1), (2, None)], r"row 1 is \(2, None\)"),
         ([(0, 1), (2,)], r"list of pairs.*row 1 is \(2,\)"),
         ([(0, 1), (2, 3, 4)], r"list of pairs.*row 1 is \(2, 3, 4\).*weight="),
         ([(0, 1, 0.5)], r"list of pairs.*row 0 is \(0, 1, 0\.5\).*weight="),
         (np.zeros((2, 3), dtype=int), r"list of pairs.*row 0.*weight="),
-        ([0, 1], r"list of pairs.*row 0 is 0"),
-        (np.array([0, 1]), r"list of pairs.*row 0"),
+        ([0, 1], r"list of pairs.*row 0 is 0"), (np.array([0, 1]), r"list of pairs.*row 0"),
         (np.zeros((1, 2, 2), dtype=int), r"shape \(n_pairs, 2\)|list of pairs"),
-        ("ab", r"list of pairs.*'ab?'"),
-        (["ab", "cd"], r"list of pairs.*row 0 is 'ab'"),
-        ([(0, 1), 5], r"list of pairs.*row 1 is 5"),
-        (5, r"list of pairs|5"),
+        ("ab", r"list of pairs.*'ab?'"), (["ab", "cd"], r"list of pairs.*row 0 is 'ab'"),
+        ([(0, 1), 5], r"list of pairs.*row 1 is 5"), (5, r"list of pairs|5"),
         ([[(0, 1)]], r"list of pairs|shape"),
     ],
-)
+)  # fmt: skip
 def test_bad_pairs(kind, pairs, message):
     with pytest.raises((ValueError, TypeError), match=rf"{kind}.*(?s:{message})"):
         Constraints(**{kind: pairs}, n_items=5)

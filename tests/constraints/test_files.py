@@ -10,27 +10,19 @@ from tests.constraints.strategies import says
 
 ENDINGS = [".csv", ".json", ".parquet"]
 IDS = {
-    "none": None,
-    "int": [40, 30, 20, 10, 50],
-    "str": ["a", "b", "c", "d", "e"],
+    "none": None, "int": [40, 30, 20, 10, 50], "str": ["a", "b", "c", "d", "e"],
     "awkward": ["Müller, Anna", 'the "x"', "line\nbreak", "日本", "it's; 1,2"],
-    "spaces": [" a", "a", "a ", "b", "b b"],
-    "looks like numbers": ["01", "1", "1.0", "1e0", "-1"],
+    "spaces": [" a", "a", "a ", "b", "b b"], "looks like numbers": ["01", "1", "1.0", "1e0", "-1"],
     "words of the format": ["must-link", "i", "nan", "None", "true"],
     "large": [2**60 + 1, 2**60 + 2, 2**60 + 3, 2**60 + 4, 2**60 + 5],
-}
+}  # fmt: skip
 
 
 def everything() -> Constraints:
     c = Constraints(
-        [(0, 1), (2, 4)],
-        [(3, 1)],
-        n_items=5,
-        weight=[0.1, 1 / 3, 0],
-        confidence=[np.nan, 0.9, 1],
-        hard=[True, False, False],
-        source=["ann, bob", None, 'he said "no"'],
-    )
+        [(0, 1), (2, 4)], [(3, 1)], n_items=5, weight=[0.1, 1 / 3, 0], confidence=[np.nan, 0.9, 1],
+        hard=[True, False, False], source=["ann, bob", None, 'he said "no"'],
+    )  # fmt: skip
     c = c | Constraints.from_labels(["x", "x", "y", None, None], weight=0.3, source="survey")
     c = c | Constraints.distinct([1, 1, 1, 2, None])
     return (

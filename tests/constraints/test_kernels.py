@@ -51,20 +51,11 @@ def random_apart_graph(rng: random.Random, n: int) -> ApartGraph:
     set_ptr, member = csr(in_set)
     _, code = csr(codes)
     return ApartGraph(
-        nodes=np.arange(n),
-        indptr=indptr,
-        indices=indices,
-        node_clique_ptr=clique_ptr,
-        node_clique=clique,
-        clique_size=np.bincount(clique, minlength=n_cliques).astype(np.int64),
-        node_part_ptr=set_ptr,
-        node_set=member,
-        node_code=code,
-        set_size=np.bincount(member, minlength=n_sets).astype(np.int64),
-        code_size=np.bincount(code, minlength=3 * n_sets).astype(np.int64),
-        twins=ints([]),
-        twin_of=ints([]),
-    )
+        nodes=np.arange(n), indptr=indptr, indices=indices, node_clique_ptr=clique_ptr, node_clique=clique,
+        clique_size=np.bincount(clique, minlength=n_cliques).astype(np.int64), node_part_ptr=set_ptr,
+        node_set=member, node_code=code, set_size=np.bincount(member, minlength=n_sets).astype(np.int64),
+        code_size=np.bincount(code, minlength=3 * n_sets).astype(np.int64), twins=ints([]), twin_of=ints([]),
+    )  # fmt: skip
 
 
 def flat(arguments) -> list:
@@ -82,15 +73,10 @@ def peel(rng):
     n = rng.randint(0, 14)
     graph = random_apart_graph(rng, n)
     return (
-        graph,
-        (graph.clique_size.copy(), graph.set_size.copy(), graph.code_size.copy()),
-        rng.randint(1, 6),
-        rng.choice([1, 2, 64]),
-        np.diff(graph.indptr),
-        np.zeros(n, dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        np.zeros(n + 1, dtype=np.int64),
-    )
+        graph, (graph.clique_size.copy(), graph.set_size.copy(), graph.code_size.copy()), rng.randint(1, 6),
+        rng.choice([1, 2, 64]), np.diff(graph.indptr), np.zeros(n, dtype=np.int64),
+        np.zeros(n, dtype=np.int64), np.zeros(n + 1, dtype=np.int64),
+    )  # fmt: skip
 
 
 def colour_in_order(rng):

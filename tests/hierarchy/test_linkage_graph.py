@@ -284,14 +284,11 @@ def _joined(n: int, pair) -> np.ndarray:
 @pytest.mark.parametrize(
     ("graph", "words"),
     [
-        (sparse.csr_array((5, 5)), says("5", "6")),
-        (sparse.csr_array((6, 5)), "5"),
-        (np.array([(0, 6)]), "6"),
-        (np.array([(0, -1)]), "-1"),
-        (lambda X: sparse.csr_array((4, 4)), "4"),
+        (sparse.csr_array((5, 5)), says("5", "6")), (sparse.csr_array((6, 5)), "5"),
+        (np.array([(0, 6)]), "6"), (np.array([(0, -1)]), "-1"), (lambda X: sparse.csr_array((4, 4)), "4"),
         ("edges", "connectivity|graph"),
     ],
-)
+)  # fmt: skip
 def test_a_graph_of_other_items_is_refused(graph, words):
     X = np.arange(6.0)[:, None] ** 1.3
     with pytest.raises((ValueError, TypeError), match=words):

@@ -94,18 +94,10 @@ def parts_at(model, X, labels, said, sample_weight=None) -> dict:
         )  # fmt: skip
     gamma = model.metric == "idivergence" and model.rule == "gamma" and model.learn != "none"
     return oracle.parts(
-        X,
-        labels,
-        centres,
-        a,
-        said,
-        metric=model.metric,
-        weight=model.weight_,
-        smoothing=model.smoothing if model.metric == "idivergence" else 0.0,
-        how=model.farthest,
-        prior=model.prior if gamma else 0.0,
-        sample_weight=sample_weight,
-    )
+        X, labels, centres, a, said, metric=model.metric, weight=model.weight_,
+        smoothing=model.smoothing if model.metric == "idivergence" else 0.0, how=model.farthest,
+        prior=model.prior if gamma else 0.0, sample_weight=sample_weight,
+    )  # fmt: skip
 
 
 def scale_of(parts: dict) -> float:

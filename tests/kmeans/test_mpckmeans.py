@@ -246,15 +246,10 @@ def test_statements_of_every_kind(name, seed):
             c = random_constraints(rng, n, hard=0.05, dense=0.4)
         w = np.array([rng.choice([0.0, 0.5, 1.0, 2.0]) for _ in range(n)]) if number % 2 else None
         model = MPCKMeans(
-            k,
-            weight=rng.choice([0.0, 0.3, 1.0, 1e4]),
-            init=rng.choice(INITS),
-            n_init=1,
-            max_iter=rng.choice([1, 2, 300]),
-            shrinkage=rng.choice(["auto", 0.5, 3.0]),
-            random_state=number,
+            k, weight=rng.choice([0.0, 0.3, 1.0, 1e4]), init=rng.choice(INITS), n_init=1,
+            max_iter=rng.choice([1, 2, 300]), shrinkage=rng.choice(["auto", 0.5, 3.0]), random_state=number,
             **VARIANTS[name],
-        )
+        )  # fmt: skip
         if not c.only_hard().check(k, nonempty=True):
             with pytest.raises(InfeasibleConstraintsError):
                 model.fit(X, constraints=c, sample_weight=w)

@@ -313,13 +313,9 @@ def test_larger_problems_of_every_kind(batch, seed):
         else:
             c = random_constraints(rng, n, hard=0.05, dense=0.3)
         model = PCKMeans(
-            k,
-            weight=rng.choice(["auto", 0.0, 1.0, 1e6]),
-            init=rng.choice(INITS),
-            n_init=1,
-            max_iter=rng.choice([1, 2, 300]),
-            random_state=number,
-        )
+            k, weight=rng.choice(["auto", 0.0, 1.0, 1e6]), init=rng.choice(INITS), n_init=1,
+            max_iter=rng.choice([1, 2, 300]), random_state=number,
+        )  # fmt: skip
         if not c.only_hard().check(k, nonempty=True):
             with pytest.raises(InfeasibleConstraintsError):
                 model.fit(X, constraints=c, sample_weight=w)

@@ -403,13 +403,9 @@ def test_quotas_hold(name, seed):
     teams[rng.random(90) < 0.1] = None
     count = {team: int((teams == team).sum()) for team in ("red", "green", "blue")}
     model = KINDS[name](
-        4,
-        size_min=18,
-        group_min={"red": count["red"] // 4, "blue": [2, 3, 0, 1]},
-        group_max={"red": count["red"] // 4 + 1},
-        tol=0,
-        random_state=0,
-    ).fit(X, groups=teams)
+        4, size_min=18, group_min={"red": count["red"] // 4, "blue": [2, 3, 0, 1]},
+        group_max={"red": count["red"] // 4 + 1}, tol=0, random_state=0,
+    ).fit(X, groups=teams)  # fmt: skip
     codes = np.array([["blue", "green", "red"].index(t) if t else -1 for t in teams])
     low = np.array([[2, 3, 0, 1], [0] * 4, [count["red"] // 4] * 4], dtype=float)
     high = np.array([[math.inf] * 4] * 2 + [[count["red"] // 4 + 1.0] * 4])

@@ -155,14 +155,9 @@ def by_linprog(costs: np.ndarray, r: Rules) -> float:
     table, low, high = sparse.vstack(rows).tocsr(), np.concatenate(low), np.concatenate(high)
     capped = np.isfinite(high)
     found = linprog(
-        costs.ravel(),
-        A_ub=sparse.vstack([table[capped], -table]),
-        b_ub=np.concatenate([high[capped], -low]),
-        A_eq=once,
-        b_eq=np.ones(n),
-        bounds=(0, None),
-        method="highs-ds",
-    )
+        costs.ravel(), A_ub=sparse.vstack([table[capped], -table]), b_ub=np.concatenate([high[capped], -low]),
+        A_eq=once, b_eq=np.ones(n), bounds=(0, None), method="highs-ds",
+    )  # fmt: skip
     assert found.status in (0, 2), found.message
     return float(found.fun) if found.status == 0 else math.inf
 

@@ -89,17 +89,9 @@ def hostile_page(wine, folder):
     names = [name + "N" * 200 for name in HOSTILE]
     words = "command " + "y" * 500
     return write_report(
-        folder / "report.html",
-        model,
-        X,
-        features=names,
-        title="T" * 300,
-        command=words,
-        notes=["z" * 400],
-        coordinates=X[:, :2],
-        coordinate_names=("c" * 200, "d e f " * 40),
-        pictures=False,
-    )
+        folder / "report.html", model, X, features=names, title="T" * 300, command=words, notes=["z" * 400],
+        coordinates=X[:, :2], coordinate_names=("c" * 200, "d e f " * 40), pictures=False,
+    )  # fmt: skip
 
 
 def tree_page(wine, folder):

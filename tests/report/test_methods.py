@@ -91,17 +91,13 @@ def test_the_mixin_writes_the_same_page(tmp_path, wine):
 @pytest.mark.parametrize(
     ("X", "k"),
     [
-        (np.array([[1.0, 2.0]]), 1),
-        (np.array([[1.0]]), 1),
-        (np.array([[1.0], [2.0], [5.0]]), 2),
-        (np.ones((5, 3)), 1),
-        (np.eye(4), 4),
-        (np.arange(40.0).reshape(20, 2), 1),
+        (np.array([[1.0, 2.0]]), 1), (np.array([[1.0]]), 1), (np.array([[1.0], [2.0], [5.0]]), 2),
+        (np.ones((5, 3)), 1), (np.eye(4), 4), (np.arange(40.0).reshape(20, 2), 1),
         (np.array([[1e-150, 0.0], [0.0, 1e-150], [1e-150, 1e-150]]) * 1e120, 2),
         (np.array([[1e30, 0.0], [0.0, 1e30], [3e30, 1e30]]), 2),
     ],
     ids=["one item", "one number", "one feature", "all alike", "k = n", "k = 1", "tiny", "huge"],
-)
+)  # fmt: skip
 def test_edges(tmp_path, X, k):
     model = COPKMeans(k, random_state=0).fit(X)
     page = written(tmp_path, model, X)
@@ -250,15 +246,9 @@ def test_the_same_seed_gives_the_same_page(tmp_path, wine):
 def test_what_was_passed_in_is_there(tmp_path, wine):
     model, X, data = wine
     page = written(
-        tmp_path,
-        model,
-        X,
-        features=data.feature_names,
-        title="Wines",
-        command="coterie cluster wine.csv -k 3",
-        notes=["13 numeric columns standardised"],
-        seconds=1.25,
-    )
+        tmp_path, model, X, features=data.feature_names, title="Wines",
+        command="coterie cluster wine.csv -k 3", notes=["13 numeric columns standardised"], seconds=1.25,
+    )  # fmt: skip
     for text in ("Wines", "coterie cluster wine.csv -k 3", "13 numeric columns standardised", "1.2 s"):
         assert text in page.text
     assert "proline" in page.text

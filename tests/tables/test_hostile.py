@@ -29,14 +29,11 @@ def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
     frame = pl.DataFrame(
         {
-            "id": range(20),
-            "x": np.linspace(0, 1, 20) ** 2,
-            "s": [f"n{at % 3}" for at in range(20)],
+            "id": range(20), "x": np.linspace(0, 1, 20) ** 2, "s": [f"n{at % 3}" for at in range(20)],
             "t": [f"some words here {at}" for at in range(20)],
-            "d": [date(2020, 1, 1 + at) for at in range(20)],
-            "b": [True, None] * 10,
+            "d": [date(2020, 1, 1 + at) for at in range(20)], "b": [True, None] * 10,
         }
-    )
+    )  # fmt: skip
     frame.write_csv(folder / "t.csv")
     frame.write_csv(folder / "t.tsv", separator="\t")
     (folder / "t.csv.gz").write_bytes(gzip.compress((folder / "t.csv").read_bytes()))
