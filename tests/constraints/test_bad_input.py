@@ -172,12 +172,13 @@ def test_ids_and_items_must_agree():
         Constraints(n_items=4).with_ids(["a", "b", "c"])
 
 
-@pytest.mark.parametrize("bad", [0, -3, True, 2.0, "2", None, NAN])
+@pytest.mark.parametrize("bad", [0, -3, True, 2.0, 2.5, "2", None, NAN])
 def test_bad_number_of_clusters(bad):
-    with pytest.raises(
-        (ValueError, TypeError), match=rf"n_clusters must be a whole number, at least 1; got {bad!r}"
-    ):
-        Constraints([(0, 1)]).check(bad)
+    for ask in (Constraints([(0, 1)]).check, Constraints([(0, 1)]).explain):
+        if bad is None and ask.__name__ == "explain":
+            continue  # any number
+        with pytest.raises(ValueError, match=rf"n_clusters must be .* at least 1; got {bad!r}"):
+            ask(bad)
 
 
 @pytest.mark.parametrize(

@@ -383,12 +383,6 @@ def test_too_many_values_are_refused_with_the_size(monkeypatch):
         COPCobweb(categorical_features=[0]).fit(names)
 
 
-def test_contradictions_are_refused_in_the_users_ids():
-    known = Constraints([("p", "q"), ("q", "r")], [("p", "r")], ids=["p", "q", "r"])
-    with pytest.raises(InfeasibleConstraintsError, match="p must join r"):
-        COPCobweb().fit([[0.0], [1.0], [2.0]], constraints=known)
-
-
 @pytest.mark.parametrize("acuity", [0.0, -1.0, math.nan, "own", True])
 def test_unreadable_acuity(acuity):
     with pytest.raises(ValueError, match="acuity of COPCobweb must be"):

@@ -19,7 +19,6 @@ from tests.oracles import linkage as oracle
 from tests.oracles import sizes as sizes_oracle
 
 every_linkage = pytest.mark.parametrize("linkage", LINKAGES)
-MODES = ["repair", "warn", "raise"]
 
 # A path of cannot-links whose ends are nearest: the first merge leaves three clusters where two would do.
 PATH = np.array([[0.0], [5.0], [6.5], [0.1]])
