@@ -36,6 +36,7 @@ from coterie.testing import (
 )
 from tests.contract import toy
 from tests.contract.expected_failures import EXPECTED_FAILURES
+from tests.marks import outvoted
 
 pytestmark = pytest.mark.contract
 
@@ -144,7 +145,7 @@ def named(check):
 
 @pytest.mark.parametrize("check", constrained_checks(), ids=named)
 @pytest.mark.parametrize("estimator", list(variants()))
-@pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
+@outvoted
 def test_constrained_checks(estimator, check, request):
     but = next((BUT[name] for name in BUT if f"[{name}-check" in request.node.name), {})
     if check.__name__ in but:
@@ -230,13 +231,13 @@ def test_the_checks_notice(broken, noticed_by):
         (toy.ScoresWithoutWeights, testing.check_score_takes_weights, "score has no sample_weight"),
     ],
 )
-@pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
+@outvoted
 def test_a_check_notices(broken, noticed_by, words):
     with pytest.raises(AssertionError, match=words):
         noticed_by(broken())
 
 
-@pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
+@outvoted
 def test_a_check_notices_who_insists_though_it_obeys_nothing():
     for check in (testing.check_contradiction, testing.check_too_many_apart):
         with pytest.raises(InfeasibleConstraintsError):

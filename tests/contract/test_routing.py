@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from coterie import Constraints
 from coterie.base import ConstrainedClusterMixin, anything, constrained_fit
 from coterie.metrics import constraint_satisfaction_scorer
+from tests.marks import outvoted
 
 pytestmark = pytest.mark.contract
 
@@ -68,7 +69,7 @@ def induced(known, rows):
 
 
 @pytest.mark.parametrize("routing", [True, False])
-@pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
+@outvoted
 def test_every_fold_of_a_search_receives_its_own(data, routing):
     X, truth, known = data
     with sklearn.config_context(enable_metadata_routing=routing):
@@ -92,7 +93,7 @@ def test_every_fold_of_a_search_receives_its_own(data, routing):
 
 
 @pytest.mark.parametrize("routing", [True, False])
-@pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
+@outvoted
 def test_pipelines_pass_constraints_on(data, routing):
     X, _, known = data
     pipeline = make_pipeline(StandardScaler(), Recorder())
@@ -104,7 +105,7 @@ def test_pipelines_pass_constraints_on(data, routing):
     assert Recorder.received[0][1] == known
 
 
-@pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
+@outvoted
 def test_a_search_by_constraint_satisfaction(data):
     X, _, known = data
     with sklearn.config_context(enable_metadata_routing=True):

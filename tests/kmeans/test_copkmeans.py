@@ -12,6 +12,7 @@ from coterie.datasets import list_tables, load_table
 from coterie.exceptions import DeadEndError, InfeasibleConstraintsError, UndecidedError
 from coterie.kmeans import COPKMeans
 from tests.assign.problems import feasible_constraints
+from tests.marks import unsettled
 from tests.oracles import constraints as pairs_oracle
 from tests.oracles import kmeans as oracle
 
@@ -290,7 +291,7 @@ def test_soft_statements_are_obeyed_too():
 # ---- corners ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 @pytest.mark.parametrize("assignment", ASSIGNMENTS)
 def test_duplicates_that_are_apart(assignment):
     X = np.zeros((4, 2))
@@ -360,7 +361,7 @@ def test_parts_without_any_weight_do_not_divide_by_zero(assignment):
     assert_model_is_right(model, X, c, w)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 @pytest.mark.parametrize("batch", range(3))
 def test_larger_problems_of_every_kind(batch, seed):
     """Groups above the size that is written out as pairs, weights of 0, early stops."""

@@ -17,13 +17,11 @@ from coterie.exceptions import (
     ViolatedConstraintsWarning,
 )
 from tests.assign.problems import feasible_constraints, random_constraints
+from tests.marks import outvoted, unsettled
 from tests.oracles import cvqe as oracle
 from tests.oracles.kmeans import best_cop, inertia, obeys_hard, statements
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-]
+pytestmark = [outvoted, unsettled]
 FORMS = ["linear", "original"]
 form_of = pytest.mark.parametrize("form", FORMS)
 

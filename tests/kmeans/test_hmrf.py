@@ -16,14 +16,12 @@ from coterie.exceptions import InfeasibleConstraintsError, ViolatedConstraintsWa
 from coterie.kmeans import HMRFKMeans
 from coterie.kmeans._prices import closure as _closure_prices
 from tests.assign.problems import feasible_constraints, random_constraints
+from tests.marks import outvoted, unsettled
 from tests.oracles import hmrf as oracle
 from tests.oracles import kmeans as plain
 from tests.oracles import mpck
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-]
+pytestmark = [outvoted, unsettled]
 
 
 @pytest.fixture(autouse=True)

@@ -15,12 +15,10 @@ from sklearn.metrics import adjusted_rand_score
 from coterie import Constraints
 from coterie.kmeans import HMRFKMeans
 from coterie.kmeans._prices import closure as _closure_prices
+from tests.marks import outvoted, unsettled
 from tests.oracles import hmrf as oracle
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-]
+pytestmark = [outvoted, unsettled]
 
 
 @pytest.fixture(autouse=True)

@@ -20,8 +20,8 @@ from tests.kmeans.kernel_problems import (
     assert_history_falls,
     assert_no_move_pays,
     indefinite,
-    outvoted,
 )
+from tests.marks import outvoted
 from tests.oracles import kernel as oracle
 from tests.oracles import kmeans as pairs
 

@@ -11,9 +11,9 @@ from coterie import Constraints
 from coterie.exceptions import InfeasibleConstraintsError
 from coterie.kmeans import KMedoids
 from tests.assign.problems import random_constraints
+from tests.marks import outvoted, unsettled
 from tests.oracles import kmeans as oracle
 
-outvoted = pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
 METRICS = ["euclidean", "manhattan", "cosine", "chebyshev"]
 
 
@@ -86,7 +86,7 @@ def test_precomputed_must_be_square_and_honest():
 
 
 @outvoted
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 @pytest.mark.parametrize("batch", range(3))
 def test_hard_statements_hold_and_soft_ones_are_reported(batch, seed):
     for number in range(10):
@@ -105,7 +105,7 @@ def test_hard_statements_hold_and_soft_ones_are_reported(batch, seed):
         assert_model_is_right(model, pairwise_distances(X), constrained=True)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 def test_two_clusters_never_share_a_medoid(seed):
     """Hard must-links pull medoids out of their clusters; a warm start of the model must work too."""
     X = np.array([[5.0], [1.0], [19.0], [9.0]])
@@ -150,7 +150,7 @@ def test_blobs_are_found_with_any_metric(seed):
         assert len({(a, b) for a, b in zip(y.tolist(), model.labels_.tolist(), strict=True)}) == 3
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 def test_medoids_in_one_place_are_different_items():
     same = KMedoids(3, random_state=0).fit(np.zeros((5, 2)))
     assert same.objective_ == 0

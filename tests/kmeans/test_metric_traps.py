@@ -10,10 +10,11 @@ from coterie import Constraints, COPKMeans, CVQEKMeans, HMRFKMeans, KernelPCKMea
 from coterie.constraints._model.pair_by_pair import stated_pairs
 from coterie.kmeans._prices import closure as _closure_prices
 from coterie.kmeans._prices.closure import written_closure
+from tests.marks import outvoted
 
 VARIANTS = [{"learn": learn, "per_cluster": own} for learn in ("diagonal", "full") for own in (False, True)]
 every_variant = pytest.mark.parametrize("variant", VARIANTS, ids=lambda one: "-".join(map(str, one.values())))
-pytestmark = pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
+pytestmark = outvoted
 
 
 def two_blobs(seed):

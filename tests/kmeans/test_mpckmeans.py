@@ -17,13 +17,11 @@ from coterie.datasets import load_table
 from coterie.exceptions import InfeasibleConstraintsError
 from coterie.kmeans import MPCKMeans
 from tests.assign.problems import feasible_constraints, random_constraints
+from tests.marks import outvoted, unsettled
 from tests.oracles import kmeans as plain
 from tests.oracles import mpck as oracle
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-]
+pytestmark = [outvoted, unsettled]
 
 LEARNED = {
     "one diagonal": {"learn": "diagonal"},

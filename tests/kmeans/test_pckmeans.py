@@ -13,9 +13,9 @@ from coterie.datasets import load_table
 from coterie.exceptions import InfeasibleConstraintsError, ViolatedConstraintsWarning
 from coterie.kmeans import COPKMeans, PCKMeans
 from tests.assign.problems import feasible_constraints, random_constraints
+from tests.marks import outvoted, unsettled
 from tests.oracles import kmeans as oracle
 
-outvoted = pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
 INITS = ["mixed", "neighborhoods", "k-means++", "random"]
 
 
@@ -52,7 +52,7 @@ def assert_model_is_right(model, X, c, sample_weight=None, metric="sqeuclidean")
 
 
 @outvoted
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 @pytest.mark.parametrize("batch", range(4))
 def test_d1_never_rises_and_never_below_the_optimum(batch, seed):
     for number in range(8):
@@ -67,7 +67,7 @@ def test_d1_never_rises_and_never_below_the_optimum(batch, seed):
 
 
 @outvoted
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 def test_best_of_many_starts_is_nearly_always_the_optimum(seed):
     hits = total = 0
     for number in range(15):
@@ -227,7 +227,7 @@ def test_one_cluster():
         PCKMeans(1).fit(X, constraints=Constraints(None, [(0, 2)], n_items=3, hard=True))
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 @outvoted
 def test_duplicates_that_are_apart():
     X = np.zeros((3, 2))
@@ -243,7 +243,7 @@ def test_duplicates_that_are_apart():
 
 
 @outvoted
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 @pytest.mark.parametrize("kind", ["distinct", "across", "label"])
 def test_groups_cost_what_their_pairs_cost(kind, seed):
     rng = np.random.default_rng(seed)
@@ -284,7 +284,7 @@ def test_a_soft_label_group_may_lose_a_member():
 
 
 @outvoted
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 @pytest.mark.parametrize("hard", [False, True])
 def test_an_item_without_weight_keeps_its_cluster(hard):
     """Its cluster has no mass, but is not empty: filling it would break what keeps it apart."""
@@ -299,7 +299,7 @@ def test_an_item_without_weight_keeps_its_cluster(hard):
 
 
 @outvoted
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 @pytest.mark.parametrize("batch", range(3))
 def test_larger_problems_of_every_kind(batch, seed):
     """Groups above the size that is written out as pairs, weights of 0, dear prices, early stops."""
@@ -347,7 +347,7 @@ def test_more_pairs_bring_the_truth_closer(name):
 
 
 @outvoted
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 def test_must_linked_to_all_in_one_cluster_does_not_raise_the_objective():
     """Filling an empty cluster would break a dear must-link: the history must not rise for it."""
     X = np.array([[0.0], [1.0], [2.0], [3.0]])

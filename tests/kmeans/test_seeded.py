@@ -8,10 +8,11 @@ from sklearn.datasets import make_blobs
 
 from coterie import Constraints
 from coterie.kmeans import ConstrainedSeedKMeans, SeededKMeans
+from tests.marks import outvoted
 from tests.oracles import kmeans as oracle
 
 BOTH = [SeededKMeans, ConstrainedSeedKMeans]
-pytestmark = pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
+pytestmark = outvoted
 
 
 def seeded_blobs(seed, n=90, k=3, std=3.0, share=0.3):

@@ -12,9 +12,10 @@ from sklearn.metrics import pairwise_distances
 
 from coterie import Constraints
 from coterie.kmeans import ConstrainedSeedKMeans, COPKMeans, KMedoids, PCKMeans, SeededKMeans
+from tests.marks import outvoted, unsettled
 from tests.oracles import kmeans as oracle
 
-pytestmark = [pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")]
+pytestmark = outvoted
 
 MEANS = {
     "COP local": COPKMeans,
@@ -280,7 +281,7 @@ def test_a_warm_start_of_other_shape_is_refused_or_fresh(name, seed):
     assert model.cluster_centers_.shape == (3, 2)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 @pytest.mark.parametrize("constrained", [False, True])
 @pytest.mark.parametrize("name", MEANS)
 def test_empty_clusters_are_filled(name, constrained, seed):
@@ -312,7 +313,7 @@ def test_one_item_one_cluster_and_as_many_clusters_as_items(name):
         np.testing.assert_allclose(single.cluster_centers_, X.mean(axis=0, keepdims=True))
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 @pytest.mark.parametrize("name", ALL)
 def test_fewer_distinct_points_than_clusters(name):
     X = np.repeat([[0.0], [1.0]], 5, axis=0)

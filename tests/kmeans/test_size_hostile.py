@@ -11,9 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from coterie import SizeConstrainedKMeans, SizeConstrainedKMedians
 from coterie.assign import size_constrained_assignment
+from tests.marks import unsettled
 from tests.oracles import sizes as oracle
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = unsettled
 
 KINDS = {
     "means": SizeConstrainedKMeans,

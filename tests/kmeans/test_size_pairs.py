@@ -13,13 +13,11 @@ from coterie import Constraints, PCKMeans, SizeConstrainedKMeans, SizeConstraine
 from coterie.constraints import EitherOr
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError, ViolatedConstraintsWarning
 from tests.assign.problems import feasible_constraints, random_constraints
+from tests.marks import outvoted, unsettled
 from tests.oracles import kmeans as lloyd_oracle
 from tests.oracles import sizes as oracle
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
-]
+pytestmark = [outvoted, unsettled]
 
 LARGEST = {1: 12, 2: 12, 3: 9, 4: 7}
 

@@ -11,13 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from coterie import Constraints
 from coterie.exceptions import InfeasibleConstraintsError
 from coterie.mixture import ConstrainedGaussianMixture, MeanFieldMixture, PenalizedGaussianMixture
+from tests.marks import outvoted, unsettled
 from tests.mixture.problems import blobs
 
 ALL = [ConstrainedGaussianMixture, PenalizedGaussianMixture, MeanFieldMixture]
 NAMES = [kind.__name__ for kind in ALL]
 every = pytest.mark.parametrize("kind", ALL, ids=NAMES)
-calm = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-outvoted = pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
 
 
 def data(seed, n=60, k=3):
@@ -153,7 +152,7 @@ def test_bad_precisions_of_other_types(kind, kind_of, value, seed):
 # ---- what goes wrong inside -----------------------------------------------------------------------------
 
 
-@calm
+@unsettled
 def test_a_singular_covariance_is_named(seed):
     """Three equal rows far off, and nothing added: the component that takes them has no width."""
     X, _ = data(seed)
@@ -174,7 +173,7 @@ def test_nothing_is_collapsed_in_good_data(seed):
     assert ConstrainedGaussianMixture(3, random_state=0).fit(X).collapsed_.tolist() == []
 
 
-@calm
+@unsettled
 @every
 def test_a_constant_feature(kind, seed):
     """It tells nothing: the others decide."""
@@ -239,7 +238,7 @@ def test_one_component(kind, seed):
 # ---- wide graphs ----------------------------------------------------------------------------------------
 
 
-@calm
+@unsettled
 @outvoted
 @pytest.mark.parametrize("update", ["joint", "exact", "pseudo-likelihood"])
 def test_a_dense_graph_of_cannot_links_ends_in_time(update, seed):
@@ -258,7 +257,7 @@ def test_a_dense_graph_of_cannot_links_ends_in_time(update, seed):
     assert len(model.agreement_) == len(cannot)
 
 
-@calm
+@unsettled
 @outvoted
 @pytest.mark.parametrize("inference", ["auto", "mean-field", "gibbs"])
 def test_a_large_soft_graph_ends_in_time(inference, seed):

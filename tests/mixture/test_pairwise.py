@@ -17,11 +17,9 @@ from coterie.mixture import _pairwise_clustering as _pairwise
 from coterie.mixture._pairwise.field import Field, Links, first_split, sweep
 from coterie.mixture._pairwise_clustering import PairwiseClustering
 from tests.assign.problems import random_constraints
+from tests.marks import outvoted, unsettled
 from tests.oracles import kmeans as said_oracle
 from tests.oracles import pairwise as oracle
-
-outvoted = pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
-may_be_empty = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def squares(X):
@@ -227,7 +225,7 @@ def assert_model_is_right(model, D, known=None):
     return said
 
 
-@may_be_empty
+@unsettled
 @pytest.mark.parametrize("kind", ["squares", "odd"])
 def test_no_labelling_is_undercut_and_most_answers_are_best(kind, seed):
     hits = 0
@@ -245,7 +243,7 @@ def test_no_labelling_is_undercut_and_most_answers_are_best(kind, seed):
 
 
 @outvoted
-@may_be_empty
+@unsettled
 @pytest.mark.parametrize("batch", range(3))
 def test_statements_are_weighed_and_hard_ones_hold(batch, seed):
     hits = total = 0

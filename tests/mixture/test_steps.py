@@ -6,6 +6,7 @@ import pytest
 from coterie import Constraints
 from coterie.mixture import ConstrainedGaussianMixture, MeanFieldMixture, PenalizedGaussianMixture
 from coterie.mixture._engine import weights
+from tests.marks import outvoted, unsettled
 from tests.mixture.problems import (
     WarmField,
     blobs,
@@ -17,10 +18,7 @@ from tests.mixture.problems import (
 )
 from tests.oracles import mixture as oracle
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
-]
+pytestmark = [outvoted, unsettled]
 KINDS = ["full", "tied", "diag", "spherical"]
 EXACT = {"reg_covar": 0.0, "tol": 0.0, "n_init": 1}
 

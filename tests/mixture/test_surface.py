@@ -6,13 +6,11 @@ from sklearn.mixture import GaussianMixture
 
 from coterie import Constraints
 from coterie.mixture import ConstrainedGaussianMixture, MeanFieldMixture, PenalizedGaussianMixture
+from tests.marks import outvoted, unsettled
 from tests.mixture.problems import ContinuationField, blobs, random_state_of, start_of, state_of
 from tests.oracles import mixture as oracle
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
-]
+pytestmark = [outvoted, unsettled]
 ALL = [ConstrainedGaussianMixture, PenalizedGaussianMixture, MeanFieldMixture]
 every = pytest.mark.parametrize("kind", ALL, ids=[kind.__name__ for kind in ALL])
 KINDS = ["full", "tied", "diag", "spherical"]

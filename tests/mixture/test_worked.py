@@ -10,6 +10,7 @@ from coterie.mixture import ConstrainedGaussianMixture, MeanFieldMixture, Penali
 from coterie.mixture._engine import weights
 from coterie.mixture._inference.forest import Forest
 from coterie.mixture._inference.mean_field import MeanField
+from tests.marks import outvoted, unsettled
 from tests.mixture.problems import (
     LINE,
     LINE_START,
@@ -21,10 +22,7 @@ from tests.mixture.problems import (
 )
 from tests.oracles import mixture as oracle
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
-]
+pytestmark = [outvoted, unsettled]
 ALPHA = LINE_STATE.weights
 FREE = [
     [0.818519, 0.180670, 0.000812],
