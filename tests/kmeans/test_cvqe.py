@@ -413,12 +413,6 @@ def test_duplicates_that_are_apart(form):
         assert model.objective_ == 0
 
 
-@pytest.mark.parametrize(("name", "bad"), [("form", "cubic"), ("form", None), ("n_clusters", 0), ("tol", -1)])
-def test_bad_parameters_are_named(name, bad):
-    with pytest.raises((ValueError, TypeError), match=name):
-        CVQEKMeans(**{name: bad}).fit(np.zeros((9, 1)))
-
-
 @pytest.mark.kernels
 def test_every_kernel():
     """Units, pairs and blocks move; a hub is in more pairs than are moved together; rows of counts forbid."""

@@ -242,21 +242,6 @@ def test_bad_starts_are_named(metric):
         HMRFKMeans(2, metric=metric, init=np.ones((3, 3))).fit(X)
 
 
-@pytest.mark.parametrize(
-    ("parameter", "value"),
-    [
-        ("metric", "euclidean"), ("learn", "full"), ("use_pairs", True), ("closure", "yes"), ("rule", "up"),
-        ("step", 0.0), ("step", -1.0), ("backtrack", "no"), ("smoothing", -1.0), ("farthest", "box"),
-        ("prior", 0.0), ("weight", -1.0), ("weight", math.nan), ("init", "farthest"), ("n_init", 0),
-        ("max_iter", 0), ("tol", -1.0),
-    ],
-)  # fmt: skip
-def test_unknown_options_are_named(parameter, value):
-    X = np.random.default_rng(0).random((6, 3)) + 0.1
-    with pytest.raises(ValueError, match=f"{parameter} of HMRFKMeans"):
-        HMRFKMeans(2, **{parameter: value}).fit(X)
-
-
 @pytest.mark.parametrize("metric", METRICS)
 def test_one_cluster_and_as_many_as_items(metric, seed):
     X = np.random.default_rng(seed).random((6, 3)) + 0.1

@@ -167,11 +167,6 @@ def test_an_odd_distance_that_is_not_a_metric(seed):
     assert_model_is_right(model, D)
 
 
-def test_unknown_metric_is_refused():
-    with pytest.raises(ValueError, match="metric"):
-        KMedoids(2, metric="as the crow flies").fit(np.zeros((4, 2)))
-
-
 def test_more_clusters_than_groups_that_are_merged():
     """Each of 320 must-linked pairs starts a cluster of its own, though at most 300 groups are merged."""
     X = np.repeat(np.arange(320.0), 2)[:, None] * 10 + np.tile([0.0, 1.0], 320)[:, None]

@@ -618,20 +618,6 @@ def test_bad_starts_are_named():
         MPCKMeans(2, init=np.zeros((2, 5))).fit(X)
 
 
-@pytest.mark.parametrize(
-    ("parameter", "value"),
-    [
-        ("learn", "diag"), ("learn", None), ("use_pairs", "all"), ("weight", -1.0), ("weight", "auto"),
-        ("weight", math.nan), ("shrinkage", -0.5), ("shrinkage", "none"), ("per_cluster", "yes"),
-        ("init", "farthest"), ("n_init", 0), ("max_iter", 0), ("tol", -1),
-    ],
-)  # fmt: skip
-def test_unknown_options_are_named(parameter, value):
-    X = np.random.default_rng(0).normal(size=(6, 2))
-    with pytest.raises(ValueError, match=f"{parameter} of MPCKMeans"):
-        MPCKMeans(2, **{parameter: value}).fit(X)
-
-
 def test_a_full_metric_needs_dense_and_few_features(seed):
     rng = np.random.default_rng(seed)
     with pytest.raises(TypeError, match=r"(?s)full.*dense"):  # the error of scikit-learn for sparse rows

@@ -357,27 +357,6 @@ def test_bad_starts_are_refused(name):
             MEANS[name](2, init=bad).fit(X)
 
 
-@pytest.mark.parametrize(
-    ("parameter", "value"),
-    [
-        ("init", "magic"), ("n_init", 0), ("n_init", "many"), ("max_iter", 0), ("tol", -1.0),
-        ("metric", "manhattan"), ("assignment", "hungarian"), ("order", "alphabetical"), ("strategy", "best"),
-        ("budget", -5), ("weight", -1.0), ("weight", "heavy"), ("weight", np.nan), ("n_clusters", 2.5),
-        ("warm_start", "yes"),
-    ],
-)  # fmt: skip
-def test_bad_parameters_are_refused_by_name(parameter, value):
-    X = np.arange(12.0).reshape(6, 2)
-    tried = 0
-    for name, kind in {"COP": COPKMeans, "PCK": PCKMeans, **SEEDED, "KMedoids": KMedoids}.items():
-        if parameter not in kind().get_params() or (name == "KMedoids" and parameter == "metric"):
-            continue
-        tried += 1
-        with pytest.raises(ValueError, match=parameter):
-            kind(n_clusters=2).set_params(**{parameter: value}).fit(X)
-    assert tried
-
-
 @pytest.mark.parametrize("name", QUICK)
 def test_constant_and_useless_features(name, seed):
     X, y, _ = blobs(seed, std=1.0)

@@ -71,44 +71,6 @@ def test_more_components_than_there_can_be(kind, seed):
 # ---- data and parameters --------------------------------------------------------------------------------
 
 
-SHARED_BAD = [
-    ("n_components", 0), ("n_components", 2.5), ("covariance_type", "round"), ("tol", -1.0),
-    ("reg_covar", -1e-6), ("max_iter", 0), ("n_init", 0), ("init_params", "guess"), ("warm_start", "yes"),
-    ("random_state", "seven"),
-]  # fmt: skip
-
-
-@every
-@pytest.mark.parametrize(("name", "value"), SHARED_BAD)
-def test_bad_parameters_are_named(kind, name, value, seed):
-    X, _ = data(seed)
-    with pytest.raises(ValueError, match=name if name != "random_state" else "."):
-        kind(**{name: value}).fit(X)
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "value"),
-    [
-        (ConstrainedGaussianMixture, "sampling", "unit"),
-        (ConstrainedGaussianMixture, "weights_update", "grid"),
-        (ConstrainedGaussianMixture, "covariance_prior", -1.0),
-        (ConstrainedGaussianMixture, "max_table_cells", 0), (PenalizedGaussianMixture, "confidence", 0.3),
-        (PenalizedGaussianMixture, "confidence", 1.5), (PenalizedGaussianMixture, "inference", "magic"),
-        (PenalizedGaussianMixture, "weights_update", "pseudo"), (PenalizedGaussianMixture, "n_sweeps", 0),
-        (PenalizedGaussianMixture, "max_component_size", 0), (MeanFieldMixture, "weight", -1.0),
-        (MeanFieldMixture, "weight", (1.0, -2.0)), (MeanFieldMixture, "weight", (1.0, 2.0, 3.0)),
-        (MeanFieldMixture, "eta", -0.5), (MeanFieldMixture, "eta", "auto"),
-        (MeanFieldMixture, "weights_update", "flat"), (MeanFieldMixture, "emission", "poison"),
-        (MeanFieldMixture, "annealing", "slow"),
-    ],
-)  # fmt: skip
-def test_bad_parameters_of_one_class(kind, name, value, seed):
-    X, y = data(seed)
-    c = Constraints.sample(y, 10, random_state=0)
-    with pytest.raises((ValueError, TypeError), match=name):
-        kind(3, **{name: value}).fit(X, constraints=c)
-
-
 @every
 @pytest.mark.parametrize(
     ("name", "value"),

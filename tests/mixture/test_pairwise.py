@@ -413,20 +413,6 @@ def test_rounding_on_the_diagonal_is_forgiven_and_x_is_left_alone():
         PairwiseClustering(2, metric="precomputed").fit(sparse.csr_matrix(D))
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ({"cooling": 1.0}, "cooling.*must be a number between 0 and 1"), ({"cooling": 0.0}, "cooling"),
-        ({"weight": -1.0}, "weight"), ({"weight": "much"}, "weight"), ({"n_clusters": 0}, "n_clusters"),
-        ({"n_clusters": 9}, "n_clusters=9"), ({"max_iter": 0}, "max_iter"),
-        ({"metric": "as the crow flies"}, "metric"), ({"metric": 3}, "metric"),
-    ],
-)  # fmt: skip
-def test_bad_parameters_are_refused(words, message):
-    with pytest.raises(ValueError, match=message):
-        PairwiseClustering(**words).fit(np.arange(8.0).reshape(4, 2))
-
-
 def test_features_out_of_range_are_refused():
     X = np.random.default_rng(0).normal(size=(20, 2))
     for factor, told in ((1e200, "large"), (1e-200, "small")):

@@ -19,16 +19,10 @@ HOSTILE = [
     "\x00\x1b[31m\u202e\u2028\n<b>",
 ]  # fmt: skip
 ALLOWED = {
-    *(
-        "a", "article", "b", "body", "circle", "code", "dd", "details", "div", "dl", "dt", "figcaption",
-        "figure",
-    ),
-    *(
-        "footer", "g", "h1", "h2", "h3", "h4", "head", "header", "html", "i", "li", "line", "main", "meta",
-        "nav",
-    ),
-    *("p", "path", "polyline", "pre", "rect", "section", "span", "style", "summary", "svg", "table", "tbody"),
-    *("td", "th", "thead", "title", "tr", "ul"),
+    "a", "article", "b", "body", "circle", "code", "dd", "details", "div", "dl", "dt", "figcaption", "figure",
+    "footer", "g", "h1", "h2", "h3", "h4", "head", "header", "html", "i", "li", "line", "main", "meta", "nav",
+    "p", "path", "polyline", "pre", "rect", "section", "span", "style", "summary", "svg", "table", "tbody",
+    "td", "th", "thead", "title", "tr", "ul",
 }  # fmt: skip
 
 
