@@ -2,7 +2,6 @@
 
 import math
 import pickle
-import warnings
 from functools import partial
 
 import numpy as np
@@ -11,7 +10,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
-from sklearn.exceptions import ConvergenceWarning
 
 from coterie import SizeConstrainedKMeans, SizeConstrainedKMedians
 from coterie.assign import size_constrained_assignment
@@ -182,14 +180,13 @@ def test_bounds_hold_and_the_end_is_optimal(name, bounds, seed):
         assert not model.violations_
 
 
+@unsettled
 @pytest.mark.parametrize("max_iter", [1, 2, 3])
 @pytest.mark.parametrize("name", KINDS)
 def test_stopped_early_is_right_too(name, max_iter, seed):
     X, _, rng = blobs(seed, std=5.0)
     start = X[rng.choice(80, 4, replace=False)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = KINDS[name](4, size_min=18, size_max=22, init=start, max_iter=max_iter, tol=0).fit(X)
+    model = KINDS[name](4, size_min=18, size_max=22, init=start, max_iter=max_iter, tol=0).fit(X)
     assert model.n_iter_ <= max_iter
     assert_model_is_right(model, name, X, oracle.rules(80, 4, 18, 22))
 
@@ -310,6 +307,7 @@ def test_loads_of_one_and_weights_of_one_are_none(name, seed):
         assert again.objective_ == pytest.approx(plain.objective_)
 
 
+@unsettled
 def test_weights_and_loads_together_are_copies_that_stay_together(seed):
     """Importance and load of w: w copies of the item, tied."""
     from coterie import Constraints
@@ -324,15 +322,13 @@ def test_weights_and_loads_together_are_copies_that_stay_together(seed):
         arguments = {"size_min": low, "init": X[:3], "assignment": "exact", "max_iter": 1, "tol": 0}
         a = SizeConstrainedKMeans(3, **arguments)
         b = SizeConstrainedKMeans(3, **arguments)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            try:
-                a.fit(X, sample_weight=w.astype(float), size_weight=w.astype(float))
-            except InfeasibleConstraintsError:
-                with pytest.raises(InfeasibleConstraintsError):
-                    b.fit(np.repeat(X, w, axis=0), constraints=known)
-                continue
-            b.fit(np.repeat(X, w, axis=0), constraints=known)
+        try:
+            a.fit(X, sample_weight=w.astype(float), size_weight=w.astype(float))
+        except InfeasibleConstraintsError:
+            with pytest.raises(InfeasibleConstraintsError):
+                b.fit(np.repeat(X, w, axis=0), constraints=known)
+            continue
+        b.fit(np.repeat(X, w, axis=0), constraints=known)
         np.testing.assert_allclose(a.history_, b.history_)
         assert np.repeat(a.labels_, w).tolist() == b.labels_.tolist()
 
@@ -459,12 +455,11 @@ def test_a_high_price_leaves_no_outliers(name, seed):
     assert (none.labels_ >= 0).all()
 
 
+@unsettled
 @pytest.mark.parametrize("name", ["means", "medians"])
 def test_free_outliers_are_all_but_the_centres(name, seed):
     X = np.random.default_rng(seed).normal(size=(20, 2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = KINDS[name](3, outlier_cost=0.0, init=X[:3], max_iter=5).fit(X)
+    model = KINDS[name](3, outlier_cost=0.0, init=X[:3], max_iter=5).fit(X)
     at_a_centre = gaps(name, X, model.cluster_centers_).min(axis=1) == 0
     assert (model.labels_[~at_a_centre] == -1).all()
 

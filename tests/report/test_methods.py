@@ -3,7 +3,6 @@
 import itertools
 import re
 import time
-import warnings
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from coterie.methods import METHODS
 from coterie.report import constraint_outcomes, plain_labels, write_report
 from coterie.report._facts.cards import MOST_CARDS
 from tests.contract.toy import ToyHard
+from tests.marks import outvoted
 from tests.report.pages import Page
 
 # what no page may say: numbers that are none, and Python's own words
@@ -53,6 +53,7 @@ def methods_and_forms():
             yield pytest.param(method, form, id=f"{method.name}-{form}")
 
 
+@outvoted
 @pytest.mark.parametrize(("method", "form"), list(methods_and_forms()))
 def test_every_method(tmp_path, method, form, seed):
     X, known = problem(method, seed)
@@ -63,9 +64,7 @@ def test_every_method(tmp_path, method, form, seed):
         "frame": lambda: pytest.importorskip("pandas").DataFrame(X, columns=["a", "b", "c", "d", "é"]),
     }[form]()
     model = method.build(3, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ViolatedConstraintsWarning)
-        model.fit(given, constraints=known)
+    model.fit(given, constraints=known)
     page = written(tmp_path, model, given, pictures=False)
     assert method.name in page.text
     assert method.about.source in page.text
@@ -283,15 +282,14 @@ def test_medoids_of_given_distances(tmp_path, seed):
     assert "scaled distances" in page.text
 
 
+@outvoted
 @pytest.mark.slow
 def test_a_million_rows(tmp_path, seed):
     rng = np.random.default_rng(seed)
     y = rng.integers(10, size=1_000_000)
     X = rng.normal(size=(10, 10))[y] * 4 + rng.normal(size=(1_000_000, 10))
     known = Constraints.sample(y, n_pairs=2000, noise=0.02, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ViolatedConstraintsWarning)
-        model = PCKMeans(10, random_state=0, n_init=1).fit(X, constraints=known)
+    model = PCKMeans(10, random_state=0, n_init=1).fit(X, constraints=known)
     start = time.perf_counter()
     path = write_report(tmp_path / "report.html", model, X, plain=y)
     took = time.perf_counter() - start
