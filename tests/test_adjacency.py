@@ -85,16 +85,13 @@ BY_ROW = {
 }
 
 BY_ID = {
-    "pairs": NAMED,
-    "array": np.array(NAMED),
-    "networkx": networkx_of(nx.Graph, NAMED),
+    "pairs": NAMED, "array": np.array(NAMED), "networkx": networkx_of(nx.Graph, NAMED),
     "igraph, in order": igraph_of_names(list(range(N))),
     "igraph, in another order": igraph_of_names([3, 1, 5, 0, 2, 4]),
     "igraph without names: by number": igraph.Graph(n=N, edges=EDGES),
     "pandas": pd.DataFrame(NAMED, columns=["from", "to"]),
-    "polars": pl.DataFrame(NAMED, schema=["i", "j"], orient="row"),
-    "matrices are by row": upper(),
-}
+    "polars": pl.DataFrame(NAMED, schema=["i", "j"], orient="row"), "matrices are by row": upper(),
+}  # fmt: skip
 
 
 def check(found, expected=DENSE):

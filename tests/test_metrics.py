@@ -1,7 +1,5 @@
 """Scores against the slow oracle, their conventions, the scorer in real searches, hostile input."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from typing import ClassVar
@@ -175,8 +173,7 @@ def known():
 
 
 @pytest.mark.parametrize(
-    ("labels", "share"),
-    [([0, 0, 1, 1, 1, 0], 1.0), ([0, 0, 0, 0, 0, 0], 0.5), ([0, 1, 0, 1, 1, 1], 0.0)],
+    ("labels", "share"), [([0, 0, 1, 1, 1, 0], 1.0), ([0, 0, 0, 0, 0, 0], 0.5), ([0, 1, 0, 1, 1, 1], 0.0)]
 )
 def test_constraint_satisfaction_is_the_share_of_met_pairs(known, labels, share):
     assert constraint_satisfaction(known, labels) == share

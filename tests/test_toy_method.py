@@ -1,7 +1,5 @@
 """A new method costs its own file and one name: command line, compare and report know the rest."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,13 +1,13 @@
 """Random assignment problems with statements of every kind, and small constraint sets with known answers."""
 
-from __future__ import annotations
-
 import math
 import random
 
 import numpy as np
+import pytest
 
 from coterie import Constraints
+from coterie.exceptions import InfeasibleConstraintsError
 from tests.constraints.strategies import GROUP_MAKERS, random_pairs, random_values
 
 
@@ -81,3 +81,13 @@ def scale_of(costs: np.ndarray, said=(), weight: float = 0.0) -> float:
     """What differences are compared with."""
     priced = weight * sum(s.strength for s in said if not s.hard)
     return float(np.abs(costs).sum() + priced) or 1.0
+
+
+def fit_or_refuse(model, X, c, sample_weight=None):
+    """The fitted model; None where the hard statements cannot be met, which it has said."""
+    more = {} if sample_weight is None else {"sample_weight": sample_weight}
+    if c.only_hard().check(model.n_clusters, nonempty=True):
+        return model.fit(X, constraints=c, **more)
+    with pytest.raises(InfeasibleConstraintsError):
+        model.fit(X, constraints=c, **more)
+    return None

@@ -1,7 +1,5 @@
 """`free`: the nearest centre of every item, whatever the type, the block and the distance from the origin."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,14 +8,11 @@ from coterie.assign import free
 from tests.oracles import kmeans as oracle
 
 KINDS = {
-    "float64": lambda X: X,
-    "float32": lambda X: X.astype(np.float32),
-    "integers": lambda X: np.round(X * 8).astype(np.int64),
-    "Fortran order": np.asfortranarray,
-    "CSR": sparse.csr_matrix,
-    "CSR array, float32": lambda X: sparse.csr_array(X.astype(np.float32)),
+    "float64": lambda X: X, "float32": lambda X: X.astype(np.float32),
+    "integers": lambda X: np.round(X * 8).astype(np.int64), "Fortran order": np.asfortranarray,
+    "CSR": sparse.csr_matrix, "CSR array, float32": lambda X: sparse.csr_array(X.astype(np.float32)),
     "read-only": lambda X: np.frombuffer(X.tobytes()).reshape(X.shape),
-}
+}  # fmt: skip
 
 
 def assert_nearest(found, X, centres, metric="sqeuclidean", sample_weight=None, rel=1e-9):

@@ -1,7 +1,5 @@
 """`hard_pairs` against all labellings: everything met, never below the optimum, no dead ends by itself."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

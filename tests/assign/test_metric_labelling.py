@@ -1,7 +1,5 @@
 """`metric_labelling` against all labellings of tiny problems, and what the linear program promises."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

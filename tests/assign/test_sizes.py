@@ -1,7 +1,5 @@
 """`size_constrained_assignment` with unit loads: always the optimum, and prices that prove it."""
 
-from __future__ import annotations
-
 import math
 import random
 

@@ -1,7 +1,5 @@
 """Minima and maxima by group, inside the bounds of the clusters: the optimum, and errors with names."""
 
-from __future__ import annotations
-
 import math
 import random
 from dataclasses import replace
@@ -295,17 +293,13 @@ NAMED = ["a", "a", "a", "b", "b", None]
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        ({"group_min": {"c": 1}}, ["c"]),
-        ({"group_max": {"a": 1, "zz": 1}}, ["zz"]),
-        ({"group_min": {"a": -1}}, ["a", "-1"]),
-        ({"group_min": {"a": math.nan}}, ["a", "nan"]),
-        ({"group_min": {"a": 1.5}}, ["1.5"]),
-        ({"group_min": {"a": [1, 2, 3]}}, ["a", "3", "2"]),
-        ({"group_min": [[1, 1]]}, ["group_min", "1", "2"]),
-        ({"group_min": {"a": "many"}}, ["many"]),
+        ({"group_min": {"c": 1}}, ["c"]), ({"group_max": {"a": 1, "zz": 1}}, ["zz"]),
+        ({"group_min": {"a": -1}}, ["a", "-1"]), ({"group_min": {"a": math.nan}}, ["a", "nan"]),
+        ({"group_min": {"a": 1.5}}, ["1.5"]), ({"group_min": {"a": [1, 2, 3]}}, ["a", "3", "2"]),
+        ({"group_min": [[1, 1]]}, ["group_min", "1", "2"]), ({"group_min": {"a": "many"}}, ["many"]),
         ({"group_min": True}, ["True"]),
     ],
-)
+)  # fmt: skip
 def test_malformed_quotas_are_named(bad, words):
     with pytest.raises((ValueError, TypeError)) as error:
         size_constrained_assignment(COSTS, groups=NAMED, **bad)

@@ -1,7 +1,5 @@
 """What `size_constrained_assignment` refuses, before any work, and what it says: the cluster, item or sum."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -49,27 +47,14 @@ def test_more_clusters_than_items_that_must_hold_one():
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        (-1, ["-1"]),
-        (-0.5, ["-0.5"]),
-        ([1, 2, -3, 4], ["cluster 2", "-3"]),
-        (math.nan, ["nan"]),
-        ([1, math.nan, 2, 3], ["nan", "1"]),
-        (20.5, ["20.5"]),
-        (1.5, ["1.5"]),
-        ([3, 2.5, 3, 3], ["cluster 1", "2.5"]),
-        ([1, 2, 3], ["3", "4"]),
-        ([1, 2, 3, 4, 5], ["5", "4"]),
-        ([[1, 2, 3, 4]], ["4"]),
-        ([], ["0", "4"]),
-        (True, ["True"]),
-        (False, ["False"]),
-        ([True, False, True, True], ["rue"]),
-        ("two", ["two"]),
-        (1 + 2j, ["2j"]),
-        ({"a": 1}, ["a"]),
+        (-1, ["-1"]), (-0.5, ["-0.5"]), ([1, 2, -3, 4], ["cluster 2", "-3"]), (math.nan, ["nan"]),
+        ([1, math.nan, 2, 3], ["nan", "1"]), (20.5, ["20.5"]), (1.5, ["1.5"]),
+        ([3, 2.5, 3, 3], ["cluster 1", "2.5"]), ([1, 2, 3], ["3", "4"]), ([1, 2, 3, 4, 5], ["5", "4"]),
+        ([[1, 2, 3, 4]], ["4"]), ([], ["0", "4"]), (True, ["True"]), (False, ["False"]),
+        ([True, False, True, True], ["rue"]), ("two", ["two"]), (1 + 2j, ["2j"]), ({"a": 1}, ["a"]),
         (np.array(["x"] * 4), ["x"]),
     ],
-)
+)  # fmt: skip
 def test_malformed_bounds_are_named(name, bad, words):
     with pytest.raises((ValueError, TypeError)) as error:
         size_constrained_assignment(COSTS, **{name: bad})
@@ -119,16 +104,10 @@ def test_costs_that_are_not_finite_are_placed(bad):
 @pytest.mark.parametrize(
     "costs",
     [
-        np.zeros((0, 3)),
-        np.zeros((3, 0)),
-        np.zeros(3),
-        np.zeros((2, 2, 2)),
-        [["a", "b"]],
-        [[1.0, 2.0], [3.0]],
-        None,
-        np.zeros((2, 2), dtype=complex),
+        np.zeros((0, 3)), np.zeros((3, 0)), np.zeros(3), np.zeros((2, 2, 2)), [["a", "b"]],
+        [[1.0, 2.0], [3.0]], None, np.zeros((2, 2), dtype=complex),
     ],
-)
+)  # fmt: skip
 def test_costs_that_are_not_a_table_are_refused(costs):
     with pytest.raises((ValueError, TypeError)):
         size_constrained_assignment(costs)
@@ -152,13 +131,7 @@ def test_malformed_prices_are_named(prices, words):
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        {"solver": "magic"},
-        {"solver": None},
-        {"on_shortfall": "ignore"},
-        {"budget": -1},
-        {"budget": 2.5},
-    ],
+    [{"solver": "magic"}, {"solver": None}, {"on_shortfall": "ignore"}, {"budget": -1}, {"budget": 2.5}],
 )
 def test_unknown_options_are_named(arguments):
     with pytest.raises((ValueError, TypeError)) as error:

@@ -1,7 +1,5 @@
 """Items with loads, which are not divided: bounds hold, or an error says that they cannot."""
 
-from __future__ import annotations
-
 import math
 import random
 
@@ -319,14 +317,11 @@ def test_loads_and_quotas_together(seed):
 @pytest.mark.parametrize(
     ("loads", "words"),
     [
-        ([1.0, -2.0, 1.0], ["1", "-2"]),
-        ([1.0, math.nan, 1.0], ["1", "nan"]),
-        ([1.0, 1.0, math.inf], ["2", "inf"]),
-        ([1.0, 1.0], ["2", "3"]),
-        ([[1.0, 1.0, 1.0]], ["(1, 3)"]),
+        ([1.0, -2.0, 1.0], ["1", "-2"]), ([1.0, math.nan, 1.0], ["1", "nan"]),
+        ([1.0, 1.0, math.inf], ["2", "inf"]), ([1.0, 1.0], ["2", "3"]), ([[1.0, 1.0, 1.0]], ["(1, 3)"]),
         (["a", "b", "c"], ["size_weight"]),
     ],
-)
+)  # fmt: skip
 def test_malformed_loads_are_named(loads, words):
     with pytest.raises((ValueError, TypeError)) as error:
         size_constrained_assignment(np.zeros((3, 2)), 1, size_weight=loads)

@@ -1,7 +1,5 @@
 """`soft_pairs` against all labellings: feasible, never below the optimum, never above its start."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from coterie import Constraints, InfeasibleConstraintsError
 from coterie.base import Rule, anything, check_parameters, constrained_fit, instance, one_of, real, whole
 from coterie.exceptions import UnsupportedConstraintError, ViolatedConstraintsWarning
-from tests.contract.toy import BreaksHardPairs, ToyHard, ToySoft
+from tests.contract.toy import BreaksHardPairs, ToyGuided, ToyHard, ToySoft
 
 HAS_CALLBACKS = hasattr(ToyHard, "set_callbacks")
 
@@ -100,28 +100,19 @@ def test_the_warning_points_at_the_users_line(data, routing):
         assert users_line(lambda: search.fit(data, constraints=soft)) == 0
 
 
-class Guided(ToySoft):
-    """Statements guide the start at most."""
-
-    obeys = "none"
-
-    def _assign(self, costs, known):
-        return costs.argmin(axis=1)
-
-
 def test_who_obeys_nothing_warns_and_never_raises(data):
     impossible = Constraints([(0, 2), (2, 4)], [(0, 4)], n_items=5, hard=True)
     with pytest.warns(
         ViolatedConstraintsWarning, match="2 of 3 constraints were outvoted, e.g. must-link 0-2"
     ):
-        model = Guided(n_clusters=3).fit(data, constraints=impossible)
+        model = ToyGuided(n_clusters=3).fit(data, constraints=impossible)
     assert model.violations_.n_hard == 2
     with pytest.raises(ValueError, match="n_clusters=9, but X has n_samples=5"):
-        Guided(n_clusters=9).fit(data, constraints=impossible)
+        ToyGuided(n_clusters=9).fit(data, constraints=impossible)
 
 
 def test_who_obeys_nothing_still_refuses_kinds(data):
-    class Seeded(Guided):
+    class Seeded(ToyGuided):
         constraint_kinds = frozenset({"label"})
 
     with pytest.raises(UnsupportedConstraintError, match="kind must-link; it takes label"):
@@ -158,28 +149,29 @@ def test_kinds_are_refused_by_name(data):
         PairsOnly().fit(data, constraints=[0, 0, -1, -1, 1])
 
 
+class Counter:
+    """Counts finished tasks; asks to stop after three."""
+
+    def __init__(self):
+        self.begun = self.ended = 0
+        self.closed = False
+
+    def setup(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        self.begun += 1
+
+    def on_fit_task_end(self, estimator, context):
+        self.ended += 1
+        return self.ended >= 3
+
+    def teardown(self, estimator, context):
+        self.closed = True
+
+
 @pytest.mark.skipif(not HAS_CALLBACKS, reason=f"scikit-learn {sklearn.__version__} has no callbacks")
 def test_callbacks_see_every_step_and_can_stop(data):
-    class Counter:
-        """Counts finished tasks; asks to stop after three."""
-
-        def __init__(self):
-            self.begun = self.ended = 0
-            self.closed = False
-
-        def setup(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context):
-            self.begun += 1
-
-        def on_fit_task_end(self, estimator, context):
-            self.ended += 1
-            return self.ended >= 3
-
-        def teardown(self, estimator, context):
-            self.closed = True
-
     counter = Counter()
     model = ToyHard(n_clusters=2, max_iter=10).set_callbacks(counter).fit(data)
     assert model.n_iter_ == 3
@@ -222,23 +214,7 @@ def test_more_clusters_than_parts_are_refused(data):
 def test_callbacks_stay_open_while_a_parent_fits(data):
     """The parent's fit must not close what the child's fit still uses."""
     closed_while_fitting = []
-
-    class Listener:
-        closed = False
-
-        def setup(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context):
-            pass
-
-        def on_fit_task_end(self, estimator, context):
-            pass
-
-        def teardown(self, estimator, context):
-            self.closed = True
-
-    listener = Listener()
+    listener = Counter()
 
     class Child(ToyHard):
         @constrained_fit

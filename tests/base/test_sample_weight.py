@@ -17,14 +17,11 @@ def test_none_stays_none():
 @pytest.mark.parametrize(
     "given",
     [
-        [1, 0, 2],
-        (True, False, 2.0),
-        np.array([1, 0, 2], dtype=np.float32),
-        np.array([1, 0, 2], dtype=object),
-        pd.Series([1, 0, 2], index=[7, 8, 9]),
+        [1, 0, 2], (True, False, 2.0), np.array([1, 0, 2], dtype=np.float32),
+        np.array([1, 0, 2], dtype=object), pd.Series([1, 0, 2], index=[7, 8, 9]),
         pd.Series([1, 0, 2], dtype="Int64"),
     ],
-)
+)  # fmt: skip
 def test_vectors_become_float64(given):
     read = check_sample_weight(given, X)
     assert read.dtype == np.float64

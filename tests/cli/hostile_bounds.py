@@ -1,7 +1,5 @@
 """Hostile bounds on sizes and groups, loads and weights."""
 
-from __future__ import annotations
-
 from tests.cli.hostile_cases import (
     ANY,
     DONE,

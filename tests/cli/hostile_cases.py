@@ -5,8 +5,6 @@ command a little (`--json`, `--plan`, the report, another command). The makers s
 name beside this one, and are put on the list when these are loaded.
 """
 
-from __future__ import annotations
-
 import csv
 import importlib
 import io
@@ -24,43 +22,11 @@ REFUSED = FAILS | COLLIDES
 
 SCRIPT = "<script>alert(1)</script>"
 STRANGE = (
-    SCRIPT,
-    '"><img src=x onerror=alert(1)>',
-    "</style>",
-    "&lt;b&gt;",
-    "cluster",
-    "cluster_1",
-    "row",
-    "__class__",
-    "[bold red]",
-    "%s{0}",
-    "two\nlines",
-    'a "quote"',
-    "it's",
-    "a,b",
-    "a;b",
-    "tab\there",
-    "\x1b[31mred\x1b[0m",
-    "\u202eback",
-    "naïve",
-    "名前",
-    "🙂",
-    "e\u0301",
-    "-k",
-    "--json",
-    "$HOME",
-    "=1+1",
-    "#",
-    "NULL",
-    "nan",
-    "0",
-    "1e5",
-    "x" * 300,
-    "\u00a0",
-    "\u200b",
-    "*",
-    "^x.*$",
-)
+    SCRIPT, '"><img src=x onerror=alert(1)>', "</style>", "&lt;b&gt;", "cluster", "cluster_1", "row",
+    "__class__", "[bold red]", "%s{0}", "two\nlines", 'a "quote"', "it's", "a,b", "a;b", "tab\there",
+    "\x1b[31mred\x1b[0m", "\u202eback", "naïve", "名前", "🙂", "e\u0301", "-k", "--json", "$HOME", "=1+1",
+    "#", "NULL", "nan", "0", "1e5", "x" * 300, "\u00a0", "\u200b", "*", "^x.*$",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -105,20 +71,10 @@ _FILES = ("files", "values", "formats", "statements", "bounds", "options", "runs
 
 # Options that change a run, and need not fit the case.
 _EXTRA = (
-    ["--impute"],
-    ["--no-scale"],
-    ["--metric", "cosine"],
-    ["--method", "PCKMeans"],
-    ["--method", "KMedoids"],
-    ["--method", "SizeConstrainedKMedians"],
-    ["--size-min", "1"],
-    ["--size-max", "0.9"],
-    ["--labels", "x0"],
-    ["--distinct", "x0"],
-    ["--weight", "x1"],
-    ["--text", "x0"],
-    ["--set", "n_init=1"],
-)
+    ["--impute"], ["--no-scale"], ["--metric", "cosine"], ["--method", "PCKMeans"], ["--method", "KMedoids"],
+    ["--method", "SizeConstrainedKMedians"], ["--size-min", "1"], ["--size-max", "0.9"], ["--labels", "x0"],
+    ["--distinct", "x0"], ["--weight", "x1"], ["--text", "x0"], ["--set", "n_init=1"],
+)  # fmt: skip
 
 
 def hostile(maker: Maker) -> Maker:

@@ -1,7 +1,5 @@
 """Hostile tables, as files of text: broken ones, odd headers, quotes and line ends."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 

@@ -1,7 +1,5 @@
 """Hostile matrices, Parquet files and JSON lines."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable
@@ -9,18 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from tests.cli.hostile_cases import (
-    ANY,
-    DONE,
-    FAILS,
-    STRANGE,
-    Case,
-    Rng,
-    cluster,
-    hostile,
-    of_bytes,
-    pick,
-)
+from tests.cli.hostile_cases import ANY, DONE, FAILS, STRANGE, Case, Rng, cluster, hostile, of_bytes, pick
 
 # ---- matrices, Parquet, JSON lines --------------------------------------------------------------------
 

@@ -1,7 +1,5 @@
 """Hostile words: paths, numbers, options, settings, places to write to, questions."""
 
-from __future__ import annotations
-
 from tests.cli.hostile_cases import (
     ANY,
     DONE,
@@ -34,16 +32,8 @@ SETTINGS = (
 @hostile
 def no_file_there(rng: Rng) -> Case:
     names = (
-        "none.csv",
-        "dir.csv",
-        "pipe.csv",
-        "link.csv",
-        "",
-        ".",
-        "t.csv/x.csv",
-        "no/such/t.csv",
-        "/dev/null",
-    )
+        "none.csv", "dir.csv", "pipe.csv", "link.csv", "", ".", "t.csv/x.csv", "no/such/t.csv", "/dev/null",
+    )  # fmt: skip
     more = ("tt.csv", "t.csv.", "T.csv", "dir.csv/", "t", "https://example.org/t.csv", "n" * 300 + ".csv")
     name = pick(rng, *names, *more)
     return Case(
@@ -253,16 +243,10 @@ def titles(rng: Rng) -> Case:
     words = [
         "--title",
         pick(
-            rng,
-            *(name for name in STRANGE if name != "--json"),
-            "",
-            "</title><script>x</script>",
-            "%",
-            "-->",
-            "]]>",
-            "\x07bell",
+            rng, *(name for name in STRANGE if name != "--json"), "", "</title><script>x</script>", "%",
+            "-->", "]]>", "\x07bell",
         ),
-    ]
+    ]  # fmt: skip
     return Case(cluster(*words), {"t.csv": sheet(rng).csv()}, DONE)
 
 
@@ -276,18 +260,8 @@ def more_than_one_thing(rng: Rng) -> Case:
     together = some(rng, table, 2)
     files = {"t.csv": table.csv(), "pairs.csv": pairs(*stated(table, together, "must-link"))}
     more = [
-        *PAIRS,
-        "--size-min",
-        "0.5",
-        "--load",
-        "load",
-        "--group",
-        "g",
-        "--group-min",
-        "1",
-        "--map",
-        "x0,x1",
-    ]
+        *PAIRS, "--size-min", "0.5", "--load", "load", "--group", "g", "--group-min", "1", "--map", "x0,x1",
+    ]  # fmt: skip
     more += [
         "--weight",
         "load",

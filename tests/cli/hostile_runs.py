@@ -1,24 +1,11 @@
 """Hostile finished runs and new rows, for `apply` and `report`; the run has the columns id, x0, x1, word."""
 
-from __future__ import annotations
-
 import io
 import pickle
 
 import joblib
 
-from tests.cli.hostile_cases import (
-    DONE,
-    ENDINGS,
-    FAILS,
-    SCRIPT,
-    Case,
-    Rng,
-    hostile,
-    pick,
-    saved,
-    sheet,
-)
+from tests.cli.hostile_cases import DONE, ENDINGS, FAILS, SCRIPT, Case, Rng, hostile, pick, saved, sheet
 
 # ---- apply, report: the run is one of a table with the columns id, x0, x1, word ---------------------------
 

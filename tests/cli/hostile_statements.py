@@ -1,7 +1,5 @@
 """Hostile statements: ids, pairs, known labels and groups."""
 
-from __future__ import annotations
-
 import io
 import json
 
@@ -106,19 +104,13 @@ def strange_ids(rng: Rng) -> Case:
 def ids_of_other_kinds(rng: Rng) -> Case:
     table = sheet(rng, 12)
     cells = pick(
-        rng,
-        [f"2024-01-{at + 1:02}" for at in range(12)],
-        [str(at % 2 == 0) for at in range(12)],
-        [str(at / 8) for at in range(12)],
-        [f" p{at} " for at in range(12)],
-        ["é", "e\u0301", *(f"p{at}" for at in range(10))],
-        ["A", "a", *(f"p{at}" for at in range(10))],
-        ["1", "1.0", *(str(at) for at in range(2, 12))],
-        ["1", "01", *(f"p{at}" for at in range(10))],
-        ["1", "one", *(str(at) for at in range(2, 12))],
-        ["p", "p ", *(f"p{at}" for at in range(10))],
+        rng, [f"2024-01-{at + 1:02}" for at in range(12)], [str(at % 2 == 0) for at in range(12)],
+        [str(at / 8) for at in range(12)], [f" p{at} " for at in range(12)],
+        ["é", "e\u0301", *(f"p{at}" for at in range(10))], ["A", "a", *(f"p{at}" for at in range(10))],
+        ["1", "1.0", *(str(at) for at in range(2, 12))], ["1", "01", *(f"p{at}" for at in range(10))],
+        ["1", "one", *(str(at) for at in range(2, 12))], ["p", "p ", *(f"p{at}" for at in range(10))],
         ["x" * 5000 + str(at) for at in range(12)],
-    )
+    )  # fmt: skip
     for row, cell in zip(table.rows, cells, strict=True):
         row[0] = cell
     files = {"t.csv": table.csv(), "pairs.csv": pairs(*stated(table, [(0, 1)], "must-link"))}
@@ -227,25 +219,15 @@ def letters_of_pairs_that_were_changed(rng: Rng) -> Case:
 @hostile
 def odd_heads_of_pairs(rng: Rng) -> Case:
     head, line, ends = pick(
-        rng,
-        ("i,j", "p0,p1", FAILS),
-        ("j,kind", "p0,must-link", FAILS),
-        ("i,kind", "p0,must-link", FAILS),
-        ("i,j,kind,kind", "p0,p1,must-link,must-link", FAILS),
-        ("I,J,KIND", "p0,p1,must-link", ANY),
-        (" i , j , kind ", "p0,p1,must-link", DONE),
-        ("i;j;kind", "p0;p1;must-link", ANY),
-        ("kind,j,i", "must-link,p0,p1", DONE),
-        ("i,j,kind,wieght", "p0,p1,must-link,2", FAILS),
-        ("i,j,kind,remark", "p0,p1,must-link,so", DONE),
-        ("i,j,kind,", "p0,p1,must-link,", ANY),
-        ("\ufeffi,j,kind", "p0,p1,must-link", DONE),
-        ("p0,p1,must-link", "p2,p3,must-link", FAILS),
-        ("id1,id2,type", "p0,p1,must-link", FAILS),
-        ("i,j,kind\n\n", "p0,p1,must-link\n\n", DONE),
-        ("# remark\ni,j,kind", "p0,p1,must-link", FAILS),
-        ("i,j,kind\r", "p0,p1,must-link\r", DONE),
-    )
+        rng, ("i,j", "p0,p1", FAILS), ("j,kind", "p0,must-link", FAILS), ("i,kind", "p0,must-link", FAILS),
+        ("i,j,kind,kind", "p0,p1,must-link,must-link", FAILS), ("I,J,KIND", "p0,p1,must-link", ANY),
+        (" i , j , kind ", "p0,p1,must-link", DONE), ("i;j;kind", "p0;p1;must-link", ANY),
+        ("kind,j,i", "must-link,p0,p1", DONE), ("i,j,kind,wieght", "p0,p1,must-link,2", FAILS),
+        ("i,j,kind,remark", "p0,p1,must-link,so", DONE), ("i,j,kind,", "p0,p1,must-link,", ANY),
+        ("\ufeffi,j,kind", "p0,p1,must-link", DONE), ("p0,p1,must-link", "p2,p3,must-link", FAILS),
+        ("id1,id2,type", "p0,p1,must-link", FAILS), ("i,j,kind\n\n", "p0,p1,must-link\n\n", DONE),
+        ("# remark\ni,j,kind", "p0,p1,must-link", FAILS), ("i,j,kind\r", "p0,p1,must-link\r", DONE),
+    )  # fmt: skip
     return Case(cluster(*PAIRS), {"t.csv": sheet(rng).csv(), "pairs.csv": pairs(line, head=head)}, ends)
 
 
@@ -253,20 +235,13 @@ def odd_heads_of_pairs(rng: Rng) -> Case:
 def files_of_pairs_that_are_none(rng: Rng) -> Case:
     good = pairs("p0,p1,must-link")
     content, ends = pick(
-        rng,
-        (b"", FAILS),
-        (b"\n\n", FAILS),
-        (good.replace("p1", "é").encode("latin-1"), FAILS),
-        (good.encode("utf-16"), FAILS),
-        (rng.bytes(300), FAILS),
-        (good.encode() + b'"p2,p3,must-link\n', FAILS),
-        (good.encode() + b"p2,p3\n", FAILS),
+        rng, (b"", FAILS), (b"\n\n", FAILS), (good.replace("p1", "é").encode("latin-1"), FAILS),
+        (good.encode("utf-16"), FAILS), (rng.bytes(300), FAILS),
+        (good.encode() + b'"p2,p3,must-link\n', FAILS), (good.encode() + b"p2,p3\n", FAILS),
         (good.encode() + b"p2,p3,must-link,1\n", FAILS),
         (good.encode() + b"x" * 200_000 + b",p3,must-link\n", FAILS),
-        (good.encode() + b"p2\0,p3,must-link\n", FAILS),
-        (b"i,j,kind\n", ANY),
-        (b"i,j,kind", ANY),
-    )
+        (good.encode() + b"p2\0,p3,must-link\n", FAILS), (b"i,j,kind\n", ANY), (b"i,j,kind", ANY),
+    )  # fmt: skip
     return Case(cluster(*PAIRS), {"t.csv": sheet(rng).csv(), "pairs.csv": content}, ends, ["pairs.csv"])
 
 
@@ -274,25 +249,13 @@ def files_of_pairs_that_are_none(rng: Rng) -> Case:
 def places_that_hold_no_pairs(rng: Rng) -> Case:
     files = {"t.csv": sheet(rng).csv(), "x.csv": pairs()}
     name = pick(
-        rng,
-        "none.csv",
-        "dir.csv",
-        "pipe.csv",
-        "link.csv",
-        "",
-        "t.csv",
-        "t.csv/x.csv",
-        "n" * 300 + ".csv",
+        rng, "none.csv", "dir.csv", "pipe.csv", "link.csv", "", "t.csv", "t.csv/x.csv", "n" * 300 + ".csv",
         "/dev/null",
-    )
+    )  # fmt: skip
     return Case(
-        cluster("--pairs", name),
-        files,
-        FAILS,
-        folders=["dir.csv"],
-        pipes=["pipe.csv"],
+        cluster("--pairs", name), files, FAILS, folders=["dir.csv"], pipes=["pipe.csv"],
         links={"link.csv": "nowhere"},
-    )
+    )  # fmt: skip
 
 
 @hostile
@@ -359,20 +322,11 @@ def labels_and_groups(rng: Rng) -> Case:
     table = sheet(rng)
     n = len(table.rows)
     cells = pick(
-        rng,
-        ["a", "b"] + [""] * (n - 2),
-        [""] * n,
-        [f"c{at}" for at in range(n)],
-        ["same"] * n,
-        [str(at % 2) for at in range(n)],
-        ["-1", "0", "1"] + [""] * (n - 3),
-        ["0.5", "1.5"] + [""] * (n - 2),
-        ["1.0", "2.0"] + [""] * (n - 2),
-        [SCRIPT, "b"] + [""] * (n - 2),
-        ["true", "false"] + [""] * (n - 2),
-        ["2024-01-01"] * 2 + [""] * (n - 2),
-        ["a", "b", "c", "d"] + [""] * (n - 4),
-    )
+        rng, ["a", "b"] + [""] * (n - 2), [""] * n, [f"c{at}" for at in range(n)], ["same"] * n,
+        [str(at % 2) for at in range(n)], ["-1", "0", "1"] + [""] * (n - 3), ["0.5", "1.5"] + [""] * (n - 2),
+        ["1.0", "2.0"] + [""] * (n - 2), [SCRIPT, "b"] + [""] * (n - 2), ["true", "false"] + [""] * (n - 2),
+        ["2024-01-01"] * 2 + [""] * (n - 2), ["a", "b", "c", "d"] + [""] * (n - 4),
+    )  # fmt: skip
     table.add("what", cells)
     option = pick(rng, "--labels", "--distinct", "--across")
     more = pick(rng, [], ["--columns", "what"], ["--drop", "what"], ["--labels", "what", "--across", "what"])
@@ -384,22 +338,12 @@ def methods_that_do_not_take_it(rng: Rng) -> Case:
     table = sheet(rng)
     table.add("what", ["a", "b", *[""] * (len(table.rows) - 2)])
     methods = (
-        "SeededKMeans",
-        "ConstrainedSeedKMeans",
-        "KMedoids",
-        "SizeConstrainedKMedians",
-        "COPKMeans",
-        "nomethod",
-        "",
-    )
+        "SeededKMeans", "ConstrainedSeedKMeans", "KMedoids", "SizeConstrainedKMedians", "COPKMeans",
+        "nomethod", "",
+    )  # fmt: skip
     more = pick(
-        rng,
-        [],
-        ["--labels", "what"],
-        [*PAIRS],
-        ["--size-max", "99"],
-        ["--metric", "cosine"],
+        rng, [], ["--labels", "what"], [*PAIRS], ["--size-max", "99"], ["--metric", "cosine"],
         ["--across", "what"],
-    )
+    )  # fmt: skip
     words = cluster("--method", pick(rng, *methods), "--drop", "what", *more)
     return Case(words, {"t.csv": table.csv(), "pairs.csv": pairs("p0,p1,must-link")}, ANY)

@@ -1,7 +1,5 @@
 """Hostile values and shapes: what stands in the cells, and how many there are."""
 
-from __future__ import annotations
-
 from tests.cli.hostile_cases import (
     ANY,
     DONE,
@@ -95,13 +93,8 @@ def true_and_false(rng: Rng) -> Case:
 def dates(rng: Rng) -> Case:
     table = sheet(rng, 12)
     forms = (
-        "2024-01-{:02}",
-        "2024-02-{:02}T10:00:00Z",
-        "{:02}/13/2024",
-        "2024-13-{:02}",
-        "20240{:02}",
-        "1/{}/24",
-    )
+        "2024-01-{:02}", "2024-02-{:02}T10:00:00Z", "{:02}/13/2024", "2024-13-{:02}", "20240{:02}", "1/{}/24",
+    )  # fmt: skip
     form = pick(rng, *forms)
     cells = [form.format(at + 20) for at in range(12)]
     if rng.random() < 0.3:

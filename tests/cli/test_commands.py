@@ -71,13 +71,10 @@ def test_check_takes_columns_too(coterie, people):
     ("lines", "told"),
     [
         ("i,j,kind\np00,pxx,must-link\n", "line 2: unknown id 'pxx'"),
-        ("i,j,kind\np00,p01,friends\n", "friends"),
-        ("i,j\np00,p01\n", "kind"),
-        ("i,j,kind\np00,p00,cannot-link\n", "p00"),
-        ("i,j,kind\np00,p01\n", "line 2"),
-        ("", "pairs.csv"),
+        ("i,j,kind\np00,p01,friends\n", "friends"), ("i,j\np00,p01\n", "kind"),
+        ("i,j,kind\np00,p00,cannot-link\n", "p00"), ("i,j,kind\np00,p01\n", "line 2"), ("", "pairs.csv"),
     ],
-)
+)  # fmt: skip
 def test_check_names_the_line_at_fault(coterie, people, tmp_path, lines, told):
     (tmp_path / "pairs.csv").write_text(lines)
     answer = coterie("check", "people.csv", "--id", "name", "--pairs", "pairs.csv", "-k", 3)
@@ -140,8 +137,7 @@ def test_apply_refuses_what_does_not_fit(coterie, run_folder, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "method",
-    [m.name for m in METHODS if "cosine" in m.metrics and hasattr(m.estimator, "predict")],
+    "method", [m.name for m in METHODS if "cosine" in m.metrics and hasattr(m.estimator, "predict")]
 )
 def test_new_rows_of_text(coterie, tmp_path, method):
     text = [*["dogs and cats play in the garden"] * 9, *["stocks and bonds fell on monday"] * 9]
@@ -286,18 +282,11 @@ def test_numbers_are_not_lost(coterie, tmp_path):
 @pytest.mark.parametrize(
     "ids",
     [
-        ["a", "b", "c", "d"],
-        ["7", "007", "70", "700"],
-        ["1", "2", "3", "4"],
-        ["1.0", "2.0", "3.0", "4.0"],
-        ["1", "1.0", "2", "3"],
-        ["a", "a", "c", "d"],
-        ["a", "", "c", "d"],
-        ["a", "NA", "c", "d"],
-        ["x,y", 'say "hi"', "z\nz", "d"],
-        [" a", "a", "b ", "c"],
+        ["a", "b", "c", "d"], ["7", "007", "70", "700"], ["1", "2", "3", "4"], ["1.0", "2.0", "3.0", "4.0"],
+        ["1", "1.0", "2", "3"], ["a", "a", "c", "d"], ["a", "", "c", "d"], ["a", "NA", "c", "d"],
+        ["x,y", 'say "hi"', "z\nz", "d"], [" a", "a", "b ", "c"],
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("first", [0, 1, 2])
 def test_the_short_way_of_check_says_what_the_long_way_says(coterie, tmp_path, monkeypatch, ids, first):
     table = {"id": ids, "x": range(4)}

@@ -106,13 +106,8 @@ def test_islands_are_said_before_the_fit(coterie, cells, tmp_path):
 
 
 def test_text_takes_average_linkage(coterie, tmp_path):
-    words = [
-        "dogs and cats play",
-        "cats and dogs sleep",
-        "stocks and bonds fell",
-        "bonds and stocks rose",
-    ] * 3
-    write_csv(tmp_path / "t.csv", ["text"], [[word] for word in words])
+    texts = ["dogs and cats play", "cats and dogs sleep", "stocks and bonds fell", "bonds and stocks rose"]
+    write_csv(tmp_path / "t.csv", ["text"], [[text] for text in texts * 3])
     write_csv(tmp_path / "e.csv", ["i", "j"], [[i, i + 1] for i in range(11)])
     answer = coterie("cluster", "t.csv", "-k", 6, "--text", "text", "--connected", "e.csv", "-o", "out")
     assert answer.code == 0, answer.err
@@ -190,17 +185,9 @@ def test_row_numbers_and_a_matrix(coterie, cells, tmp_path):
     np.save(tmp_path / "dense.npy", graph.toarray().astype(float))
     for name in ("rows.csv", "dense.npy"):
         words = [
-            "cluster",
-            "cells.csv",
-            "-k",
-            4,
-            "--columns",
-            "income,age",
-            "--connected",
-            name,
-            "--plan",
+            "cluster", "cells.csv", "-k", 4, "--columns", "income,age", "--connected", name, "--plan",
             "--json",
-        ]
+        ]  # fmt: skip
         assert coterie(*words).json["plan"]["connected"]["n_pairs"] == 60
 
 
@@ -255,30 +242,20 @@ def test_hostile_files(coterie, cells, tmp_path, case):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--connected", "edges.csv"], "name the column that holds them with --id"),
-        (
-            ["--id", "cell", "--connected", "edges.csv", "--method", "PCKMeans"],
-            "cannot keep clusters connected",
-        ),
-        (
-            ["--id", "cell", "--connected", "edges.csv", "--size-min", 3],
-            "takes a largest size, but no least size",
-        ),
-        (["--id", "cell", "--connected", "edges.csv", "--weight", "people"], "takes no weights"),
-        (["--id", "cell", "--connected", "edges.csv", "--size-max", "9,9,9"], "--size-max"),
-        (
-            ["--id", "cell", "--connected", "edges.csv", "--set", "connectivity=x"],
-            "say that with --connected",
-        ),
-        (["--id", "cell", "--connected", "edges.csv", "--set", "distance_threshold=2"], "-k 3"),
-        (
-            ["--id", "cell", "--connected", "edges.csv", "--metric", "cosine", "--set", "linkage=ward"],
-            "Take --metric sqeuclidean, or --set linkage=average",
-        ),
+        ("", "name the column that holds them with --id"),
+        ("--method PCKMeans", "cannot keep clusters connected"),
+        ("--size-min 3", "takes a largest size, but no least size"),
+        ("--weight people", "takes no weights"),
+        ("--size-max 9,9,9", "--size-max"),
+        ("--set connectivity=x", "say that with --connected"),
+        ("--set distance_threshold=2", "-k 3"),
+        ("--metric cosine --set linkage=ward", "Take --metric sqeuclidean, or --set linkage=average"),
     ],
 )
 def test_what_does_not_go_together(coterie, cells, words, told):
-    answer = coterie("cluster", "cells.csv", "-k", 3, "--columns", "income,age", *words, "-o", "out")
+    more = [*words.split(), "--id", "cell"] if words else []
+    given = ["--columns", "income,age", "--connected", "edges.csv", *more, "-o", "out"]
+    answer = coterie("cluster", "cells.csv", "-k", 3, *given)
     assert answer.code == 2
     assert told in answer.err
     assert not OURS.search(answer.err), answer.err
@@ -358,17 +335,8 @@ def test_compare_takes_only_who_can(coterie, pairs):
 
 def test_compare_with_a_method_that_finds_the_number(coterie, pairs):
     words = [
-        "cells.csv",
-        "-k3",
-        "--id",
-        "cell",
-        "--columns",
-        "income,age",
-        "--pairs",
-        "pairs.csv",
-        "--folds",
-        2,
-    ]
+        "cells.csv", "-k3", "--id", "cell", "--columns", "income,age", "--pairs", "pairs.csv", "--folds", 2,
+    ]  # fmt: skip
     answer = coterie("compare", *words, "--methods", "COPCobweb")
     assert answer.code == 0, answer.err
     assert re.search(r"COPCobweb.* clusters", answer.out)

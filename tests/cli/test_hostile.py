@@ -347,15 +347,6 @@ def test_a_console_that_lacks_letters(words, machine, tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="shell of POSIX")
-def test_a_reader_that_leaves_does_not_stop_the_run(tmp_path):
-    (tmp_path / "t.csv").write_text(sheet(np.random.default_rng(0)).csv())
-    words = f"{sys.executable} -m coterie.cli cluster t.csv -k 2 --id id -o out --no-report"
-    answer = subprocess.run(f"{words} | true", shell=True, cwd=tmp_path, capture_output=True, timeout=60)
-    assert answer.stderr == b""
-    assert (tmp_path / "out" / "run.json").is_file()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="shell of POSIX")
 @pytest.mark.parametrize(("more", "codes"), [(">&-", {0}), (">/dev/full", {2}), ("--json >/dev/full", {2})])
 def test_an_output_that_takes_nothing(more, codes, tmp_path):
     answer = subprocess.run(

@@ -14,20 +14,10 @@ from tests.cli.hostile_cases import Sheet
 
 HURT = "document.title='hurt'"
 MARKUP = (
-    f"<script>{HURT}</script>",
-    f'"><img src=x onerror="{HURT}">',
-    f"'><svg onload={HURT}>",
-    "</style><b>bold</b>",
-    "</title></head><body>",
-    "</script><i>",
-    "<!--",
-    "-->",
-    "]]>",
-    "&lt;b&gt;",
-    "&amp;amp;",
-    "{{7*7}}",
-    "javascript:alert(1)",
-)
+    f"<script>{HURT}</script>", f'"><img src=x onerror="{HURT}">', f"'><svg onload={HURT}>",
+    "</style><b>bold</b>", "</title></head><body>", "</script><i>", "<!--", "-->", "]]>", "&lt;b&gt;",
+    "&amp;amp;", "{{7*7}}", "javascript:alert(1)",
+)  # fmt: skip
 
 
 class Elements(HTMLParser):

@@ -1,7 +1,5 @@
 """Random constraint problems as plain lists, the constraints built from them, and shared checks."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """`|` and `+`, equality and hash, and a value that stays frozen."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import random

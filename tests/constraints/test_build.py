@@ -1,7 +1,5 @@
 """Building constraints from whatever a person has: lists, arrays, frames, matrices, labels, groups."""
 
-from __future__ import annotations
-
 import functools
 import operator
 import random

@@ -1,7 +1,5 @@
 """`check` on random larger problems with every kind of statement, and on constraints that are true."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

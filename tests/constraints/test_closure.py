@@ -1,7 +1,5 @@
 """Closure and contraction: oracles A1 to A4 of the specification, and brute force."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

@@ -1,7 +1,5 @@
 """Informativeness and coherence against a direct computation, and what coherence must not depend on."""
 
-from __future__ import annotations
-
 import math
 import random
 

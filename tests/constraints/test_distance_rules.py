@@ -1,7 +1,5 @@
 """delta and epsilon constraints against brute force on a few points."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

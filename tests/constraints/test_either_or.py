@@ -1,7 +1,5 @@
 """`EitherOr`: what a triple says, how triples split with rows, and how bad ones are refused."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import pickle

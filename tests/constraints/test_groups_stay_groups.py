@@ -1,7 +1,5 @@
 """A thousand groups of a thousand items: half a billion pairs that must never be written out."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

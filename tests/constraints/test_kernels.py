@@ -3,8 +3,6 @@
 This file also runs with bounds checking and with the JIT switched off.
 """
 
-from __future__ import annotations
-
 import copy
 import random
 
@@ -84,15 +82,10 @@ def peel(rng):
     n = rng.randint(0, 14)
     graph = random_apart_graph(rng, n)
     return (
-        graph,
-        (graph.clique_size.copy(), graph.set_size.copy(), graph.code_size.copy()),
-        rng.randint(1, 6),
-        rng.choice([1, 2, 64]),
-        np.diff(graph.indptr),
-        np.zeros(n, dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        np.zeros(n + 1, dtype=np.int64),
-    )
+        graph, (graph.clique_size.copy(), graph.set_size.copy(), graph.code_size.copy()), rng.randint(1, 6),
+        rng.choice([1, 2, 64]), np.diff(graph.indptr), np.zeros(n, dtype=np.int64),
+        np.zeros(n, dtype=np.int64), np.zeros(n + 1, dtype=np.int64),
+    )  # fmt: skip
 
 
 def colour_in_order(rng):
@@ -101,17 +94,11 @@ def colour_in_order(rng):
     given = [rng.randrange(k) if rng.random() < 0.2 else -1 for _ in range(n)]
     order = [v for v in rng.sample(range(n), n) if given[v] < 0]
     return (
-        graph,
-        k,
-        ints(order),
-        ints(given),
-        np.full(n, k, dtype=np.int64),
-        np.zeros(len(graph.clique_size) * k, dtype=np.uint8),
-        np.arange(len(graph.clique_size) + 1) * k,
+        graph, k, ints(order), ints(given), np.full(n, k, dtype=np.int64),
+        np.zeros(len(graph.clique_size) * k, dtype=np.uint8), np.arange(len(graph.clique_size) + 1) * k,
         np.zeros(len(graph.clique_size), dtype=np.int64),
-        np.full((len(graph.set_size), k), -1, dtype=np.int64),
-        np.full(k, -1, dtype=np.int64),
-    )
+        np.full((len(graph.set_size), k), -1, dtype=np.int64), np.full(k, -1, dtype=np.int64),
+    )  # fmt: skip
 
 
 def breadth_first(rng):
@@ -138,28 +125,16 @@ def keep(rng):
     ends = ints([rng.sample(range(n), 2) for _ in range(m)]).reshape(-1, 2)
     is_must = np.array([rng.random() < 0.5 for _ in range(m)], dtype=bool)
     return (
-        ints(rng.sample(range(m), m)),
-        is_must,
-        ends,
-        np.arange(n, dtype=np.int64),
-        np.full(n, -1, dtype=np.int64),
-        np.full(n, -1, dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        np.zeros(2 * m, dtype=np.int64),
-        np.zeros(2 * m, dtype=np.int64),
-        np.zeros(m, dtype=np.int64),
-    )
+        ints(rng.sample(range(m), m)), is_must, ends, np.arange(n, dtype=np.int64),
+        np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64), np.zeros(n, dtype=np.int64),
+        np.zeros(2 * m, dtype=np.int64), np.zeros(2 * m, dtype=np.int64), np.zeros(m, dtype=np.int64),
+    )  # fmt: skip
 
 
 INPUTS = {
-    "_join": join,
-    "_peel": peel,
-    "_colour_in_order": colour_in_order,
-    "_breadth_first": breadth_first,
-    "_climb": climb,
-    "_dsatur": dsatur,
-    "_keep": keep,
-}
+    "_join": join, "_peel": peel, "_colour_in_order": colour_in_order, "_breadth_first": breadth_first,
+    "_climb": climb, "_dsatur": dsatur, "_keep": keep,
+}  # fmt: skip
 
 
 def constraint_kernels() -> dict:

@@ -1,7 +1,5 @@
 """`c[rows]` is what is said among these rows; `split` holds out pairs that nothing else entails."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -100,18 +98,13 @@ def test_all_rows_in_order_change_nothing():
         ([0, -5], ValueError, "row 0 is taken more than once"),
         ([0, 5], IndexError, "row 5 is out of range for 5 items"),
         ([-6], IndexError, "row -6 is out of range for 5 items"),
-        ([True, False], IndexError, "mask has length 2.*5 items"),
-        (3, TypeError, "list of rows.*3"),
-        (np.int64(3), TypeError, "list of rows"),
-        (True, TypeError, "list of rows"),
-        ("a", TypeError, "list of rows"),
-        (None, TypeError, "list of rows"),
-        ([0.0, 1.0], TypeError, "whole numbers"),
-        ([[0, 1]], TypeError, "list of rows"),
-        (Ellipsis, TypeError, "list of rows"),
-        (["a", "b"], TypeError, "whole numbers"),
+        ([True, False], IndexError, "mask has length 2.*5 items"), (3, TypeError, "list of rows.*3"),
+        (np.int64(3), TypeError, "list of rows"), (True, TypeError, "list of rows"),
+        ("a", TypeError, "list of rows"), (None, TypeError, "list of rows"),
+        ([0.0, 1.0], TypeError, "whole numbers"), ([[0, 1]], TypeError, "list of rows"),
+        (Ellipsis, TypeError, "list of rows"), (["a", "b"], TypeError, "whole numbers"),
     ],
-)
+)  # fmt: skip
 def test_bad_rows(index, error, message):
     c = Constraints([(0, 1)], n_items=5)
     with pytest.raises(error, match=message):

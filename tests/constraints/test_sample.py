@@ -1,7 +1,5 @@
 """Drawing constraints from labels: counts, truth, no repeats, reproducible, and clear refusals."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """`violations`: equal to a recount over all pairs, groups written out; frames, numbers, words."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -204,14 +202,11 @@ def test_labels_may_be_any_whole_numbers():
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        ([0, 1], r"\(2,\).*3 items"),
-        ([[0, 1, 2]], r"\(1, 3\).*3 items"),
-        ([0, 1.5, 2], r"labels.*\b1\b.*1\.5"),
-        ([0, float("nan"), 2], r"labels.*\b1\b.*nan"),
-        (["a", "b", "c"], "whole numbers"),
-        ([0, None, 1], r"labels.*\b1\b.*None"),
+        ([0, 1], r"\(2,\).*3 items"), ([[0, 1, 2]], r"\(1, 3\).*3 items"),
+        ([0, 1.5, 2], r"labels.*\b1\b.*1\.5"), ([0, float("nan"), 2], r"labels.*\b1\b.*nan"),
+        (["a", "b", "c"], "whole numbers"), ([0, None, 1], r"labels.*\b1\b.*None"),
     ],
-)
+)  # fmt: skip
 def test_bad_labels(labels, said):
     with pytest.raises((ValueError, TypeError), match=said):
         Constraints([(0, 1)], [(1, 2)]).violations(labels)

@@ -1,7 +1,5 @@
 """A soft pair or group of weight 0 is kept and listed, and has no effect; a hard one has."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

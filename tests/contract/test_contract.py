@@ -36,6 +36,7 @@ from coterie.testing import (
 )
 from tests.contract import toy
 from tests.contract.expected_failures import EXPECTED_FAILURES
+from tests.marks import outvoted
 
 pytestmark = pytest.mark.contract
 
@@ -100,10 +101,7 @@ INVARIANT = {
     "HMRFKMeans-cosine": (HMRFKMeans(closure=False, metric="cosine"), DIRECTIONS),
     "HMRFKMeans-cosine-fixed": (HMRFKMeans(closure=False, metric="cosine", learn="none"), DIRECTIONS),
     "HMRFKMeans-idivergence": (HMRFKMeans(closure=False, metric="idivergence"), SHARES | RISES),
-    "HMRFKMeans-idivergence-fixed": (
-        HMRFKMeans(closure=False, metric="idivergence", learn="none"),
-        SHARES,
-    ),
+    "HMRFKMeans-idivergence-fixed": (HMRFKMeans(closure=False, metric="idivergence", learn="none"), SHARES),
     "HMRFKMeans-descent": (HMRFKMeans(closure=False, metric="idivergence", rule="descent"), SHARES | RISES),
     "KernelPCKMeans-cosine": (KernelPCKMeans(kernel="cosine"), DIRECTIONS),
     "KMedoids-manhattan": (KMedoids(metric="manhattan"), {}),
@@ -114,10 +112,7 @@ INVARIANT = {
     "ConstrainedLinkage-ward": (ConstrainedLinkage(linkage="ward"), {}),
     "ConstrainedGaussianMixture-diag": (ConstrainedGaussianMixture(covariance_type="diag"), {}),
     "ConstrainedGaussianMixture-spherical": (ConstrainedGaussianMixture(covariance_type="spherical"), {}),
-    "ConstrainedGaussianMixture-pseudo": (
-        ConstrainedGaussianMixture(weights_update="pseudo-likelihood"),
-        {},
-    ),
+    "ConstrainedGaussianMixture-pseudo": (ConstrainedGaussianMixture(weights_update="pseudo-likelihood"), {}),
     "PenalizedGaussianMixture-exact": (
         PenalizedGaussianMixture(inference="exact", weights_update="exact"),
         {},
@@ -145,7 +140,7 @@ def named(check):
 
 @pytest.mark.parametrize("check", constrained_checks(), ids=named)
 @pytest.mark.parametrize("estimator", list(variants()))
-@pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
+@outvoted
 def test_constrained_checks(estimator, check, request):
     but = next((BUT[name] for name in BUT if f"[{name}-check" in request.node.name), {})
     if check.__name__ in but:
@@ -180,18 +175,14 @@ def test_exemptions_speak_of_checks_that_exist():
 @pytest.mark.parametrize(
     ("broken", "noticed_by"),
     [
-        (toy.ReadsY, "check_y_is_ignored"),
-        (toy.WritesX, "check_inputs_untouched"),
+        (toy.ReadsY, "check_y_is_ignored"), (toy.WritesX, "check_inputs_untouched"),
         (toy.ForgetsConstraints, "check_violations_are_recounted"),
-        (toy.BreaksHardPairs, "check_hard_statements_hold"),
-        (toy.BreaksLabels, "check_hard_statements_hold"),
-        (toy.KeepsUnit, "check_scaled_features"),
-        (toy.HasNoRule, "check_every_parameter_has_a_rule"),
-        (toy.SpeaksOfOtherParameters, "check_small_data"),
-        (toy.LosesSeed, "check_known_answer"),
+        (toy.BreaksHardPairs, "check_hard_statements_hold"), (toy.BreaksLabels, "check_hard_statements_hold"),
+        (toy.KeepsUnit, "check_scaled_features"), (toy.HasNoRule, "check_every_parameter_has_a_rule"),
+        (toy.SpeaksOfOtherParameters, "check_small_data"), (toy.LosesSeed, "check_known_answer"),
         (toy.KeepsOldRows, "check_search_splits_constraints"),
     ],
-)
+)  # fmt: skip
 def test_the_checks_notice(broken, noticed_by):
     with pytest.raises(AssertionError, match=rf"{broken.__name__} fails {noticed_by}"):
         check_constrained_clusterer(broken())
@@ -235,13 +226,13 @@ def test_the_checks_notice(broken, noticed_by):
         (toy.ScoresWithoutWeights, testing.check_score_takes_weights, "score has no sample_weight"),
     ],
 )
-@pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
+@outvoted
 def test_a_check_notices(broken, noticed_by, words):
     with pytest.raises(AssertionError, match=words):
         noticed_by(broken())
 
 
-@pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
+@outvoted
 def test_a_check_notices_who_insists_though_it_obeys_nothing():
     for check in (testing.check_contradiction, testing.check_too_many_apart):
         with pytest.raises(InfeasibleConstraintsError):

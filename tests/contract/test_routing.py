@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import GridSearchCV, KFold, cross_validate
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import GridSearchCV, KFold
 
 from coterie import Constraints
 from coterie.base import ConstrainedClusterMixin, anything, constrained_fit
-from coterie.metrics import constraint_satisfaction_scorer
+from tests.marks import outvoted
 
 pytestmark = pytest.mark.contract
 
@@ -68,7 +66,7 @@ def induced(known, rows):
 
 
 @pytest.mark.parametrize("routing", [True, False])
-@pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
+@outvoted
 def test_every_fold_of_a_search_receives_its_own(data, routing):
     X, truth, known = data
     with sklearn.config_context(enable_metadata_routing=routing):
@@ -89,34 +87,6 @@ def test_every_fold_of_a_search_receives_its_own(data, routing):
         }
         assert found == labels
         assert len(must) + len(cannot) > 20
-
-
-@pytest.mark.parametrize("routing", [True, False])
-@pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
-def test_pipelines_pass_constraints_on(data, routing):
-    X, _, known = data
-    pipeline = make_pipeline(StandardScaler(), Recorder())
-    with sklearn.config_context(enable_metadata_routing=routing):
-        if routing:
-            pipeline.fit(X, constraints=known)
-        else:
-            pipeline.fit(X, recorder__constraints=known)
-    assert Recorder.received[0][1] == known
-
-
-@pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
-def test_a_search_by_constraint_satisfaction(data):
-    X, _, known = data
-    with sklearn.config_context(enable_metadata_routing=True):
-        folds = KFold(3, shuffle=True, random_state=1)
-        scores = cross_validate(
-            Recorder(), X, cv=folds, scoring=constraint_satisfaction_scorer, params={"constraints": known}
-        )["test_score"]
-    expected = []
-    for _, test in folds.split(X):
-        broken = known[test].violations(np.zeros(len(test), dtype=int))
-        expected.append(1 - broken.n_broken / broken.n_stated)
-    np.testing.assert_allclose(scores, expected)
 
 
 def test_partial_labels_are_split_like_any_vector(data):

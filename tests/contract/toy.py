@@ -306,19 +306,24 @@ class KeepsOldRows(ToyHard):
         return super().fit(X, constraints=constraints)
 
 
-class Float64Centres(ToyFull):
+class Spoilt(ToyFull):
+    """Does something wrong after the fit."""
+
     def fit(self, X, y=None, **kwargs):
         super().fit(X, y, **kwargs)
-        self.cluster_centers_ = self.cluster_centers_.astype(np.float64)
+        self.spoil(X)
         return self
 
 
-class SparseDiffers(ToyFull):
-    def fit(self, X, y=None, **kwargs):
-        super().fit(X, y, **kwargs)
+class Float64Centres(Spoilt):
+    def spoil(self, X):
+        self.cluster_centers_ = self.cluster_centers_.astype(np.float64)
+
+
+class SparseDiffers(Spoilt):
+    def spoil(self, X):
         if sparse.issparse(X):
             self.labels_ = self.labels_[::-1].copy()
-        return self
 
 
 class TakesAnyWeight(ToyFull):
@@ -342,29 +347,23 @@ class WeightOfOneDiffers(ToyFull):
         return self
 
 
-class CountsThreads(ToyFull):
+class CountsThreads(Spoilt):
     """Its last label depends on the number of threads."""
 
-    def fit(self, X, y=None, **kwargs):
-        super().fit(X, y, **kwargs)
+    def spoil(self, X):
         threads = max(library["num_threads"] for library in threadpool_info())
         self.labels_ = self.labels_.copy()
         self.labels_[-1] = threads % self.n_clusters
-        return self
 
 
-class RisingHistory(ToyFull):
-    def fit(self, X, y=None, **kwargs):
-        super().fit(X, y, **kwargs)
+class RisingHistory(Spoilt):
+    def spoil(self, X):
         self.history_ = [0.9 * self.objective_, self.objective_]
-        return self
 
 
-class OtherObjective(ToyFull):
-    def fit(self, X, y=None, **kwargs):
-        super().fit(X, y, **kwargs)
+class OtherObjective(Spoilt):
+    def spoil(self, X):
         self.objective_ *= 2
-        return self
 
 
 class LosesConstraintsInPipelines(ToyFull):
@@ -385,12 +384,10 @@ class PredictsAnew(ToyFull):
         return (super().predict(X) + 1) % self.n_clusters
 
 
-class StopsBeforeTheLastAssignment(ToyFull):
-    def fit(self, X, y=None, **kwargs):
-        super().fit(X, y, **kwargs)
+class StopsBeforeTheLastAssignment(Spoilt):
+    def spoil(self, X):
         if self.max_iter == 1:
             self.labels_ = np.zeros(len(self.labels_), dtype=int)
-        return self
 
 
 class TransformsToOneColumn(ToyFull):
@@ -408,13 +405,11 @@ class FitTransformDiffers(ToyFull):
         return 2 * super().fit_transform(X, y, **kwargs)
 
 
-class StartsCold(ToyFull):
+class StartsCold(Spoilt):
     """Numbers the clusters by the seed, warm start or not."""
 
-    def fit(self, X, y=None, **kwargs):
-        super().fit(X, y, **kwargs)
+    def spoil(self, X):
         self.labels_ = np.random.default_rng(self.random_state).permutation(self.n_clusters)[self.labels_]
-        return self
 
 
 class ScoresWithoutWeights(ToyFull):
@@ -435,24 +430,20 @@ class RaisesForContradictions(ToyGuided):
             raise InfeasibleConstraintsError("no")
 
 
-class GoesByOrder(ToyFull):
+class GoesByOrder(Spoilt):
     """The first item is always right."""
 
-    def fit(self, X, y=None, **kwargs):
-        super().fit(X, y, **kwargs)
+    def spoil(self, X):
         self.cluster_centers_[0] += 1e-3 * (self._read(X)[0] - self.cluster_centers_[0])
-        return self
 
 
-class NumbersAnew(ToyFull):
+class NumbersAnew(Spoilt):
     """Sorts its clusters, whatever the start."""
 
-    def fit(self, X, y=None, **kwargs):
-        super().fit(X, y, **kwargs)
+    def spoil(self, X):
         order = np.argsort(self.cluster_centers_[:, 0])
         self.cluster_centers_ = self.cluster_centers_[order]
         self.labels_ = np.argsort(order)[self.labels_]
-        return self
 
 
 class WritesStart(ToyFull):
@@ -462,36 +453,28 @@ class WritesStart(ToyFull):
         return super()._start(X, weight)
 
 
-class KeepsOrigin(ToyFull):
+class KeepsOrigin(Spoilt):
     """Pulls its centres to zero."""
 
-    def fit(self, X, y=None, **kwargs):
-        super().fit(X, y, **kwargs)
+    def spoil(self, X):
         self.cluster_centers_ *= 0.99
-        return self
 
 
-class ObjectiveWithoutUnit(ToyFull):
-    def fit(self, X, y=None, **kwargs):
-        super().fit(X, y, **kwargs)
+class ObjectiveWithoutUnit(Spoilt):
+    def spoil(self, X):
         self.objective_ += 1.0
-        return self
 
 
-class ReadsMemory(ToyFull):
-    def fit(self, X, y=None, **kwargs):
-        super().fit(X, y, **kwargs)
+class ReadsMemory(Spoilt):
+    def spoil(self, X):
         if not sparse.issparse(X) and not np.asarray(X).flags.c_contiguous:
             self.labels_ = self.labels_[::-1].copy()
-        return self
 
 
-class Float32Differs(ToyFull):
-    def fit(self, X, y=None, **kwargs):
-        super().fit(X, y, **kwargs)
+class Float32Differs(Spoilt):
+    def spoil(self, X):
         if X.dtype == np.float32:
             self.objective_ *= 1.1
-        return self
 
 
 class WeighsNoConstrained(ToyFull):
@@ -514,10 +497,8 @@ class StartsAside(ToyFull):
         return self
 
 
-class NeverTheSame(ToyFull):
+class NeverTheSame(Spoilt):
     """Labels agree from one seed, and the centres nearly do."""
 
-    def fit(self, X, y=None, **kwargs):
-        super().fit(X, y, **kwargs)
+    def spoil(self, X):
         self.cluster_centers_ += np.random.default_rng().normal(scale=1e-9)
-        return self

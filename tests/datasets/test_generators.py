@@ -1,7 +1,5 @@
 """Links of a grid against looking at every pair of pixels, and the confidence that labels give them."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

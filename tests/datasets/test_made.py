@@ -1,7 +1,5 @@
 """Figure 1.1 by enumeration of every split, and blobs with their pairs."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

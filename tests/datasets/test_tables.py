@@ -1,7 +1,5 @@
 """Tables: scikit-learn's own, tiny files of the UCI format, and the real ones where they are."""
 
-from __future__ import annotations
-
 import gzip
 import os
 
@@ -220,20 +218,13 @@ def test_damaged_files_are_named(folder, damage):
 
 # name: rows, complete rows, features, classes, nominal columns
 REAL = {
-    "adult": (48_842, 45_222, 14, 2, 8),
-    "balance-scale": (625, 625, 4, 3, 0),
-    "breast-w": (699, 683, 9, 2, 0),
-    "glass": (214, 214, 9, 6, 0),
-    "ionosphere": (351, 351, 34, 2, 0),
-    "liver": (345, 345, 6, 2, 0),
-    "mushroom": (8_124, 5_644, 22, 2, 22),
-    "pendigits": (10_992, 10_992, 16, 10, 0),
-    "pima": (768, 768, 8, 2, 0),
-    "segment": (2_310, 2_310, 19, 7, 0),
-    "soybean-small": (47, 47, 35, 4, 0),
-    "vote": (435, 232, 16, 2, 16),
+    "adult": (48_842, 45_222, 14, 2, 8), "balance-scale": (625, 625, 4, 3, 0),
+    "breast-w": (699, 683, 9, 2, 0), "glass": (214, 214, 9, 6, 0), "ionosphere": (351, 351, 34, 2, 0),
+    "liver": (345, 345, 6, 2, 0), "mushroom": (8_124, 5_644, 22, 2, 22),
+    "pendigits": (10_992, 10_992, 16, 10, 0), "pima": (768, 768, 8, 2, 0),
+    "segment": (2_310, 2_310, 19, 7, 0), "soybean-small": (47, 47, 35, 4, 0), "vote": (435, 232, 16, 2, 16),
     "vowel": (990, 990, 10, 11, 0),
-}
+}  # fmt: skip
 
 
 @needs_data

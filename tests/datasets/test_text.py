@@ -1,7 +1,5 @@
 """Newsgroups: a tiny file of the same format, and the real one where it is."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """Random small problems of agglomeration, with what the oracle and the model are told; shared checks."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

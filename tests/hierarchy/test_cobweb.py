@@ -1,7 +1,5 @@
 """`COPCobweb`: equal to the definition on small problems, legal on all, clear about what it cannot read."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random
@@ -65,7 +63,7 @@ def fit_both(rows, nominal, acuity, known):
 def test_equal_to_the_definition(seed):
     done, seen = Counter(), set()
     compared = refused = 0
-    for number in range(450):
+    for number in range(300):
         rng = random.Random(f"{seed} {number}")
         n = rng.randint(1, 26)
         rows, nominal = random_table(rng, n)
@@ -90,7 +88,7 @@ def test_equal_to_the_definition(seed):
         compared += 1
         done.update(actions)
         seen |= known.kinds
-    assert compared >= 350
+    assert compared >= 230
     assert refused > 0
     assert seen == {"must-link", "cannot-link", "label", "distinct", "across"}
     # every option is taken, at the top and below, so that a mistake in any would show
@@ -332,17 +330,13 @@ def test_numbers_as_nominal_values_have_no_order():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ([3], "names column 3; the columns are 0 to 2"),
-        ([-1], "names column -1"),
+        ([3], "names column 3; the columns are 0 to 2"), ([-1], "names column -1"),
         ([True, False], "a mask of 2 entries; X has 3 columns"),
-        (["kin"], "no column of X; did you mean 'kind'"),
-        (["zzz"], "they are size, kind, known"),
-        ("kind", "in a list; got 'kind'"),
-        (1, "in a list; got 1"),
-        ([1.5], "one entry is 1.5"),
+        (["kin"], "no column of X; did you mean 'kind'"), (["zzz"], "they are size, kind, known"),
+        ("kind", "in a list; got 'kind'"), (1, "in a list; got 1"), ([1.5], "one entry is 1.5"),
         ([True, 1, 2], "one entry is True"),
     ],
-)
+)  # fmt: skip
 def test_unreadable_categorical_features(given, words):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"size": [1.0, 2.0], "kind": ["a", "b"], "known": [True, False]})
@@ -387,18 +381,6 @@ def test_too_many_values_are_refused_with_the_size(monkeypatch):
     names = np.array([f"name {i}" for i in range(2000)])[:, None]
     with pytest.raises(ValueError, match=r"2,000 different values.*Leave out columns"):
         COPCobweb(categorical_features=[0]).fit(names)
-
-
-def test_contradictions_are_refused_in_the_users_ids():
-    known = Constraints([("p", "q"), ("q", "r")], [("p", "r")], ids=["p", "q", "r"])
-    with pytest.raises(InfeasibleConstraintsError, match="p must join r"):
-        COPCobweb().fit([[0.0], [1.0], [2.0]], constraints=known)
-
-
-@pytest.mark.parametrize("acuity", [0.0, -1.0, math.nan, "own", True])
-def test_unreadable_acuity(acuity):
-    with pytest.raises(ValueError, match="acuity of COPCobweb must be"):
-        COPCobweb(acuity=acuity).fit([[0.0], [1.0]])
 
 
 def test_extreme_numbers_are_no_trouble():

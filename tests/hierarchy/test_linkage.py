@@ -1,7 +1,5 @@
 """`ConstrainedLinkage` against the greedy oracle, against SciPy, and what must hold on larger data."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random
@@ -250,14 +248,6 @@ def test_weights_do_not_matter_unless_zero(seed):
     assert np.array_equal(tree(X, "average", silent).linkage_, tree(X, "average").linkage_)
     loud = Constraints(sure.must_link, sure.cannot_link, n_items=50, weight=0.0, hard=True)
     assert np.array_equal(tree(X, "average", loud).linkage_, plain.linkage_)
-
-
-def test_labels_may_come_as_a_vector(seed):
-    rng = np.random.default_rng(seed)
-    X, y = rng.normal(size=(40, 2)), np.where(rng.random(40) < 0.3, rng.integers(0, 3, 40), -1)
-    one, other = tree(X, "complete", y), tree(X, "complete", Constraints.from_labels(y))
-    assert np.array_equal(one.linkage_, other.linkage_)
-    assert one.n_roots_ > 1
 
 
 # ---- nothing is ever broken -----------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """`ConstrainedLinkage` with a connectivity: what is not joined by an edge is never merged."""
 
-from __future__ import annotations
-
 import itertools
 import random
 
@@ -125,14 +123,10 @@ def test_one_graph_in_many_forms(linkage, seed):
     upper = sparse.csr_array(np.triu(rng.random((25, 25)) < 0.2, 1).astype(float))
     i, j = upper.nonzero()
     forms = [
-        upper,
-        (upper + upper.T).tocoo(),
-        sparse.csr_matrix(upper + upper.T + sparse.eye_array(25)),
-        np.c_[i, j],
-        nx.from_scipy_sparse_array(upper + upper.T),
-        pd.DataFrame({"i": i, "j": j}),
+        upper, (upper + upper.T).tocoo(), sparse.csr_matrix(upper + upper.T + sparse.eye_array(25)),
+        np.c_[i, j], nx.from_scipy_sparse_array(upper + upper.T), pd.DataFrame({"i": i, "j": j}),
         lambda X: upper,
-    ]
+    ]  # fmt: skip
     models = [
         ConstrainedLinkage(None, linkage=linkage, distance_threshold=1.0, connectivity=form).fit(X)
         for form in forms
@@ -290,14 +284,11 @@ def _joined(n: int, pair) -> np.ndarray:
 @pytest.mark.parametrize(
     ("graph", "words"),
     [
-        (sparse.csr_array((5, 5)), says("5", "6")),
-        (sparse.csr_array((6, 5)), "5"),
-        (np.array([(0, 6)]), "6"),
-        (np.array([(0, -1)]), "-1"),
-        (lambda X: sparse.csr_array((4, 4)), "4"),
+        (sparse.csr_array((5, 5)), says("5", "6")), (sparse.csr_array((6, 5)), "5"),
+        (np.array([(0, 6)]), "6"), (np.array([(0, -1)]), "-1"), (lambda X: sparse.csr_array((4, 4)), "4"),
         ("edges", "connectivity|graph"),
     ],
-)
+)  # fmt: skip
 def test_a_graph_of_other_items_is_refused(graph, words):
     X = np.arange(6.0)[:, None] ** 1.3
     with pytest.raises((ValueError, TypeError), match=words):

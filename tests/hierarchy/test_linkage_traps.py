@@ -1,7 +1,5 @@
 """`ConstrainedLinkage` where merging ends too early, where items tie, and where the input is wrong."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random
@@ -21,7 +19,6 @@ from tests.oracles import linkage as oracle
 from tests.oracles import sizes as sizes_oracle
 
 every_linkage = pytest.mark.parametrize("linkage", LINKAGES)
-MODES = ["repair", "warn", "raise"]
 
 # A path of cannot-links whose ends are nearest: the first merge leaves three clusters where two would do.
 PATH = np.array([[0.0], [5.0], [6.5], [0.1]])

@@ -1,14 +1,9 @@
 """What the tests of `KernelPCKMeans` share: kernels, graphs and what must hold of any outcome."""
 
-from __future__ import annotations
-
 import numpy as np
-import pytest
 
 from tests.oracles import kmeans as pairs
 
-outvoted = pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
-few = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 KERNELS = ["linear", "cosine", "rbf", "laplacian", "polynomial"]
 GRAPHS = ["ratio_association", "ratio_cut", "normalized_cut"]
 

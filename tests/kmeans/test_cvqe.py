@@ -1,7 +1,5 @@
 """`CVQEKMeans`: prices and pulls are as the papers say, choices the best there are, hard things hold."""
 
-from __future__ import annotations
-
 import itertools
 import random
 
@@ -19,13 +17,11 @@ from coterie.exceptions import (
     ViolatedConstraintsWarning,
 )
 from tests.assign.problems import feasible_constraints, random_constraints
+from tests.marks import outvoted, unsettled
 from tests.oracles import cvqe as oracle
 from tests.oracles.kmeans import best_cop, inertia, obeys_hard, statements
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-]
+pytestmark = [outvoted, unsettled]
 FORMS = ["linear", "original"]
 form_of = pytest.mark.parametrize("form", FORMS)
 
@@ -415,12 +411,6 @@ def test_duplicates_that_are_apart(form):
         c = Constraints(None, list(itertools.combinations(range(3), 2)), n_items=3, hard=hard)
         model = CVQEKMeans(3, form=form, random_state=0).fit(X, constraints=c)
         assert model.objective_ == 0
-
-
-@pytest.mark.parametrize(("name", "bad"), [("form", "cubic"), ("form", None), ("n_clusters", 0), ("tol", -1)])
-def test_bad_parameters_are_named(name, bad):
-    with pytest.raises((ValueError, TypeError), match=name):
-        CVQEKMeans(**{name: bad}).fit(np.zeros((9, 1)))
 
 
 @pytest.mark.kernels

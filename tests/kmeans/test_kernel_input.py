@@ -1,7 +1,5 @@
 """`KernelPCKMeans`: where it starts, small and flat data, what it refuses and how."""
 
-from __future__ import annotations
-
 import contextlib
 from unittest import SkipTest
 
@@ -13,7 +11,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from coterie import Constraints, KernelPCKMeans
 from coterie.kmeans._kernel import kernels as _kernels
-from tests.kmeans.kernel_problems import GRAPHS, KERNELS, few, outvoted
+from tests.kmeans.kernel_problems import GRAPHS, KERNELS
+from tests.marks import outvoted, unsettled
 
 # ---- starts -----------------------------------------------------------------------------------------------
 
@@ -76,7 +75,7 @@ def test_rings_need_a_kernel_or_a_graph(seed):
 # ---- edges and refusals -----------------------------------------------------------------------------------
 
 
-@few
+@unsettled
 @pytest.mark.parametrize("name", KERNELS)
 def test_small_and_flat_data(name):
     for moves in ("single", "batch"):

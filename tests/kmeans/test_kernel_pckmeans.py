@@ -1,7 +1,5 @@
 """`KernelPCKMeans`: its objective by definition, no better single move, kernels, graphs, weights."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -22,8 +20,8 @@ from tests.kmeans.kernel_problems import (
     assert_history_falls,
     assert_no_move_pays,
     indefinite,
-    outvoted,
 )
+from tests.marks import outvoted
 from tests.oracles import kernel as oracle
 from tests.oracles import kmeans as pairs
 

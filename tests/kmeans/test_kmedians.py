@@ -1,15 +1,11 @@
 """`SizeConstrainedKMedians`: summed absolute distances, coordinate-wise medians."""
 
-from __future__ import annotations
-
-import warnings
-
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from coterie import Constraints, SizeConstrainedKMedians
+from tests.marks import unsettled
 from tests.oracles import sizes as oracle
 
 
@@ -116,6 +112,7 @@ def test_the_distance_of_transform_is_manhattan(seed):
     assert model.predict(X).tolist() == wanted.argmin(axis=1).tolist()
 
 
+@unsettled
 def test_statements_hold_too(seed):
     for number in range(10):
         rng = np.random.default_rng((seed, number))
@@ -123,9 +120,7 @@ def test_statements_hold_too(seed):
         c = Constraints.sample(y, 25, random_state=number)
         low = int(np.bincount(y, minlength=3).min())
         model = SizeConstrainedKMedians(3, size_min=low, random_state=number, tol=0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(X, constraints=c)
+        model.fit(X, constraints=c)
         assert not c.violations(model.labels_)
         assert model.sizes_.min() >= low
         assert model.objective_ == pytest.approx(own(X, model))

@@ -1,7 +1,5 @@
 """`KMedoids`: the centres are items, any distance will do, and no set of medoids is undercut."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -10,12 +8,11 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import pairwise_distances
 
 from coterie import Constraints
-from coterie.exceptions import InfeasibleConstraintsError
 from coterie.kmeans import KMedoids
-from tests.assign.problems import random_constraints
+from tests.assign.problems import fit_or_refuse, random_constraints
+from tests.marks import outvoted, unsettled
 from tests.oracles import kmeans as oracle
 
-outvoted = pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
 METRICS = ["euclidean", "manhattan", "cosine", "chebyshev"]
 
 
@@ -88,7 +85,7 @@ def test_precomputed_must_be_square_and_honest():
 
 
 @outvoted
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 @pytest.mark.parametrize("batch", range(3))
 def test_hard_statements_hold_and_soft_ones_are_reported(batch, seed):
     for number in range(10):
@@ -97,17 +94,14 @@ def test_hard_statements_hold_and_soft_ones_are_reported(batch, seed):
         c = random_constraints(rng, n, hard=0.3, dense=0.5)
         X = np.array([[rng.gauss(0, 1), rng.gauss(0, 1)] for _ in range(n)])
         model = KMedoids(k, random_state=number)
-        if not c.only_hard().check(k, nonempty=True):
-            with pytest.raises(InfeasibleConstraintsError):
-                model.fit(X, constraints=c)
+        if fit_or_refuse(model, X, c) is None:
             continue
-        model.fit(X, constraints=c)
         assert oracle.obeys_hard(model.labels_.tolist(), oracle.statements(c))
         assert model.violations_.n_broken == c.violations(model.labels_).n_broken
         assert_model_is_right(model, pairwise_distances(X), constrained=True)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 def test_two_clusters_never_share_a_medoid(seed):
     """Hard must-links pull medoids out of their clusters; a warm start of the model must work too."""
     X = np.array([[5.0], [1.0], [19.0], [9.0]])
@@ -152,15 +146,8 @@ def test_blobs_are_found_with_any_metric(seed):
         assert len({(a, b) for a, b in zip(y.tolist(), model.labels_.tolist(), strict=True)}) == 3
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_repeated_rows_and_as_many_medoids_as_items():
-    X = np.array([[0.0], [0.0], [0.0], [9.0]])
-    model = KMedoids(2, random_state=0).fit(X)
-    assert model.objective_ == 0
-    assert model.labels_[3] != model.labels_[0]
-    every = KMedoids(4, random_state=0).fit(np.arange(4.0)[:, None])
-    assert sorted(every.labels_.tolist()) == [0, 1, 2, 3]
-    assert every.objective_ == 0
+@unsettled
+def test_medoids_in_one_place_are_different_items():
     same = KMedoids(3, random_state=0).fit(np.zeros((5, 2)))
     assert same.objective_ == 0
     assert len(set(same.medoid_indices_.tolist())) == 3
@@ -174,11 +161,6 @@ def test_an_odd_distance_that_is_not_a_metric(seed):
     np.fill_diagonal(D, 0)
     model = KMedoids(4, metric="precomputed", random_state=0).fit(D)
     assert_model_is_right(model, D)
-
-
-def test_unknown_metric_is_refused():
-    with pytest.raises(ValueError, match="metric"):
-        KMedoids(2, metric="as the crow flies").fit(np.zeros((4, 2)))
 
 
 def test_more_clusters_than_groups_that_are_merged():

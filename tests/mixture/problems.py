@@ -1,7 +1,5 @@
 """Small graphs, mixtures and statements for the tests of mixtures."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations
 

@@ -126,16 +126,11 @@ def test_random_graphs_up_to_seven_nodes(seed):
 @pytest.mark.parametrize(
     ("ends", "k"),
     [
-        (clique(3), 3),
-        (clique(3), 4),
-        (clique(4), 4),
-        (cycle(4), 3),
-        (cycle(5), 3),
-        (cycle(6), 3),
+        (clique(3), 3), (clique(3), 4), (clique(4), 4), (cycle(4), 3), (cycle(5), 3), (cycle(6), 3),
         (cycle(7), 4),
     ],
     ids=["K3 k3", "K3 k4", "K4 k4", "C4 k3", "C5 k3", "C6 k3", "C7 k4"],
-)
+)  # fmt: skip
 def test_hard_cannot_links(ends, k, seed):
     rng = np.random.default_rng(seed)
     check(rng.normal(0.0, 0.7, (ends.max() + 1, k)), ends, np.full(len(ends), NEVER), seed)

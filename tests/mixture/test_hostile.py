@@ -1,7 +1,5 @@
 """Bad input is told in words; hard problems end in time; what goes wrong inside a fit is reported."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from itertools import combinations
@@ -13,13 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from coterie import Constraints
 from coterie.exceptions import InfeasibleConstraintsError
 from coterie.mixture import ConstrainedGaussianMixture, MeanFieldMixture, PenalizedGaussianMixture
+from tests.marks import outvoted, unsettled
 from tests.mixture.problems import blobs
 
 ALL = [ConstrainedGaussianMixture, PenalizedGaussianMixture, MeanFieldMixture]
 NAMES = [kind.__name__ for kind in ALL]
 every = pytest.mark.parametrize("kind", ALL, ids=NAMES)
-calm = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-outvoted = pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
 
 
 def data(seed, n=60, k=3):
@@ -30,39 +27,13 @@ def data(seed, n=60, k=3):
 
 
 @every
-def test_contradictory_hard_pairs_are_explained(kind, seed):
-    X, _ = data(seed)
-    c = Constraints([(0, 1), (1, 2)], [(0, 2)], n_items=60, hard=True)
-    with pytest.raises(InfeasibleConstraintsError) as told:
-        kind(3).fit(X, constraints=c)
-    words = str(c.explain(3)).splitlines()[0]
-    assert words in str(told.value)
-
-
-@every
-@pytest.mark.parametrize("k", [2, 3])
-def test_a_clique_of_cannot_links_larger_than_k(kind, k, seed):
-    X, _ = data(seed)
-    c = Constraints(cannot_link=list(combinations(range(k + 1), 2)), n_items=60, hard=True)
-    with pytest.raises(InfeasibleConstraintsError):
-        kind(k).fit(X, constraints=c)
-
-
-@every
 def test_an_odd_ring_with_two_components(kind, seed):
     X, _ = data(seed)
-    ring = [(i, (i + 1) % 7) for i in range(7)]
-    with pytest.raises(InfeasibleConstraintsError):
-        kind(2).fit(X, constraints=Constraints(cannot_link=ring, n_items=60, hard=True))
-    model = kind(3, random_state=0).fit(X, constraints=Constraints(cannot_link=ring, n_items=60, hard=True))
-    assert not model.violations_
-
-
-@every
-def test_one_component_and_a_cannot_link(kind, seed):
-    X, _ = data(seed)
-    with pytest.raises(InfeasibleConstraintsError):
-        kind(1).fit(X, constraints=Constraints(cannot_link=[(0, 1)], n_items=60, hard=True))
+    ring = Constraints(cannot_link=[(i, (i + 1) % 7) for i in range(7)], n_items=60, hard=True)
+    for k in (1, 2):
+        with pytest.raises(InfeasibleConstraintsError):
+            kind(k).fit(X, constraints=ring)
+    assert not kind(3, random_state=0).fit(X, constraints=ring).violations_
 
 
 def test_every_statement_binds_the_constrained_mixture(seed):
@@ -70,16 +41,6 @@ def test_every_statement_binds_the_constrained_mixture(seed):
     c = Constraints([(0, 1)], [(0, 1)], n_items=60, weight=0.1)
     with pytest.raises(InfeasibleConstraintsError):
         ConstrainedGaussianMixture(3).fit(X, constraints=c)
-
-
-@outvoted
-@pytest.mark.parametrize("kind", ALL[1:], ids=NAMES[1:])
-def test_soft_contradictions_are_outvoted(kind, seed):
-    X, _ = data(seed)
-    c = Constraints([(0, 1), (1, 2)], [(0, 2)], n_items=60)
-    model = kind(3, random_state=0).fit(X, constraints=c)
-    assert model.violations_.n_broken >= 1
-    assert np.isfinite(model.responsibilities_).all()
 
 
 @outvoted
@@ -102,66 +63,12 @@ def test_more_classes_than_components(kind, seed):
 @every
 def test_more_components_than_there_can_be(kind, seed):
     X, _ = data(seed, n=9)
-    with pytest.raises(ValueError, match="n_components"):
-        kind(10).fit(X)
     chain = Constraints([(i, i + 1) for i in range(7)], n_items=9, hard=True)
     with pytest.raises(ValueError, match=r"n_components|clusters"):
         kind(3).fit(X, constraints=chain)  # two chunklets
 
 
 # ---- data and parameters --------------------------------------------------------------------------------
-
-
-SHARED_BAD = [
-    ("n_components", 0),
-    ("n_components", 2.5),
-    ("covariance_type", "round"),
-    ("tol", -1.0),
-    ("reg_covar", -1e-6),
-    ("max_iter", 0),
-    ("n_init", 0),
-    ("init_params", "guess"),
-    ("warm_start", "yes"),
-    ("random_state", "seven"),
-]
-
-
-@every
-@pytest.mark.parametrize(("name", "value"), SHARED_BAD)
-def test_bad_parameters_are_named(kind, name, value, seed):
-    X, _ = data(seed)
-    with pytest.raises(ValueError, match=name if name != "random_state" else "."):
-        kind(**{name: value}).fit(X)
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "value"),
-    [
-        (ConstrainedGaussianMixture, "sampling", "unit"),
-        (ConstrainedGaussianMixture, "weights_update", "grid"),
-        (ConstrainedGaussianMixture, "covariance_prior", -1.0),
-        (ConstrainedGaussianMixture, "max_table_cells", 0),
-        (PenalizedGaussianMixture, "confidence", 0.3),
-        (PenalizedGaussianMixture, "confidence", 1.5),
-        (PenalizedGaussianMixture, "inference", "magic"),
-        (PenalizedGaussianMixture, "weights_update", "pseudo"),
-        (PenalizedGaussianMixture, "n_sweeps", 0),
-        (PenalizedGaussianMixture, "max_component_size", 0),
-        (MeanFieldMixture, "weight", -1.0),
-        (MeanFieldMixture, "weight", (1.0, -2.0)),
-        (MeanFieldMixture, "weight", (1.0, 2.0, 3.0)),
-        (MeanFieldMixture, "eta", -0.5),
-        (MeanFieldMixture, "eta", "auto"),
-        (MeanFieldMixture, "weights_update", "flat"),
-        (MeanFieldMixture, "emission", "poison"),
-        (MeanFieldMixture, "annealing", "slow"),
-    ],
-)
-def test_bad_parameters_of_one_class(kind, name, value, seed):
-    X, y = data(seed)
-    c = Constraints.sample(y, 10, random_state=0)
-    with pytest.raises((ValueError, TypeError), match=name):
-        kind(3, **{name: value}).fit(X, constraints=c)
 
 
 @every
@@ -207,7 +114,7 @@ def test_bad_precisions_of_other_types(kind, kind_of, value, seed):
 # ---- what goes wrong inside -----------------------------------------------------------------------------
 
 
-@calm
+@unsettled
 def test_a_singular_covariance_is_named(seed):
     """Three equal rows far off, and nothing added: the component that takes them has no width."""
     X, _ = data(seed)
@@ -228,7 +135,7 @@ def test_nothing_is_collapsed_in_good_data(seed):
     assert ConstrainedGaussianMixture(3, random_state=0).fit(X).collapsed_.tolist() == []
 
 
-@calm
+@unsettled
 @every
 def test_a_constant_feature(kind, seed):
     """It tells nothing: the others decide."""
@@ -290,19 +197,10 @@ def test_one_component(kind, seed):
     assert model.labels_.tolist() == [0] * 60
 
 
-@every
-def test_as_many_components_as_items(kind):
-    X = np.array([[0.0], [1.0], [5.0], [9.0]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = kind(4, random_state=0).fit(X)
-    assert np.isfinite(model.responsibilities_).all()
-
-
 # ---- wide graphs ----------------------------------------------------------------------------------------
 
 
-@calm
+@unsettled
 @outvoted
 @pytest.mark.parametrize("update", ["joint", "exact", "pseudo-likelihood"])
 def test_a_dense_graph_of_cannot_links_ends_in_time(update, seed):
@@ -321,7 +219,7 @@ def test_a_dense_graph_of_cannot_links_ends_in_time(update, seed):
     assert len(model.agreement_) == len(cannot)
 
 
-@calm
+@unsettled
 @outvoted
 @pytest.mark.parametrize("inference", ["auto", "mean-field", "gibbs"])
 def test_a_large_soft_graph_ends_in_time(inference, seed):
@@ -344,15 +242,3 @@ def test_exact_inference_refuses_what_it_cannot_do(seed):
     with pytest.raises(ValueError, match=r"(?s)exact.*mean-field|mean-field.*exact|max_table_cells"):
         PenalizedGaussianMixture(4, inference="exact", random_state=0).fit(X, constraints=c)
     assert time.perf_counter() - started < 20.0
-
-
-@outvoted
-@calm
-def test_a_long_must_link_chain(seed):
-    X, _y = blobs((seed, 5), 20_000, 2, 2, gap=4.0)
-    chain = [(i, i + 2) for i in range(0, 19_990, 2)]
-    for kind in ALL:
-        c = Constraints(chain, n_items=20_000, hard=True)
-        model = kind(2, random_state=0, max_iter=5, n_init=1).fit(X, constraints=c)
-        assert len(np.unique(model.labels_[np.arange(0, 19_990, 2)])) == 1
-        assert np.isfinite(model.objective_)

@@ -1,18 +1,14 @@
 """What must not matter: the order of rows, the names of components, the units and axes of the data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from coterie import Constraints
 from coterie.mixture import ConstrainedGaussianMixture, PenalizedGaussianMixture
+from tests.marks import outvoted, unsettled
 from tests.mixture.problems import WarmField, blobs, random_state_of, start_of
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
-]
+pytestmark = [outvoted, unsettled]
 SHARED = {"tol": 0.0, "max_iter": 8, "n_init": 1}
 MODELS = {
     "chunklet": lambda k, **more: ConstrainedGaussianMixture(k, **SHARED, **more),

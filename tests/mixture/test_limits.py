@@ -1,19 +1,15 @@
 """Limits in which one mixture must be another, or something simpler."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from coterie import Constraints
 from coterie.mixture import ConstrainedGaussianMixture, MeanFieldMixture, PenalizedGaussianMixture
+from tests.marks import outvoted, unsettled
 from tests.mixture.problems import LINE, LINE_START, WarmField, blobs, random_state_of, soft_pairs, start_of
 from tests.oracles import mixture as oracle
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
-]
+pytestmark = [outvoted, unsettled]
 EXACT = {"reg_covar": 0.0, "tol": 0.0, "n_init": 1}
 
 

@@ -1,20 +1,16 @@
 """Limits of `MeanFieldMixture`: squared error at temperature zero is k-means with prices; eta repeats."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from coterie import Constraints
 from coterie.kmeans import PCKMeans
 from coterie.mixture import MeanFieldMixture
+from tests.marks import outvoted, unsettled
 from tests.mixture.problems import WarmField, blobs, random_state_of, start_of
 from tests.oracles.pairs import pair_scores
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
-]
+pytestmark = [outvoted, unsettled]
 
 
 def icm_is_content(X, labels, means, c, weight):

@@ -1,7 +1,5 @@
 """`MeanFieldMixture`: steps by hand, annealing, eta, class priors and emissions."""
 
-from __future__ import annotations
-
 import pickle
 import time
 
@@ -14,13 +12,11 @@ from scipy.stats import poisson
 
 from coterie import Constraints
 from coterie.mixture import Emission, MeanFieldMixture
+from tests.marks import outvoted, unsettled
 from tests.mixture.problems import WarmField, blobs, random_state_of, soft_pairs, start_of, state_of
 from tests.oracles import mixture as oracle
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
-]
+pytestmark = [outvoted, unsettled]
 STILL = {"annealing": False, "reg_covar": 0.0, "tol": 0.0, "n_init": 1}
 
 

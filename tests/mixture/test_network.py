@@ -1,7 +1,5 @@
 """Statements read as units and couplings weigh every labelling as the items' own pairs do."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Exact inference equals enumeration; mean field is a fixed point below it."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import time

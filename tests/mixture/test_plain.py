@@ -1,16 +1,15 @@
 """Without constraints: the same path as scikit-learn's `GaussianMixture` from the same start."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.mixture import GaussianMixture
 
 from coterie import Constraints
 from coterie.mixture import ConstrainedGaussianMixture, MeanFieldMixture, PenalizedGaussianMixture
+from tests.marks import unsettled
 from tests.mixture.problems import blobs, random_state_of, start_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = unsettled
 KINDS = ["full", "tied", "diag", "spherical"]
 
 

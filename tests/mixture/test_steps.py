@@ -1,13 +1,12 @@
 """Every EM step equals the one by enumeration; the likelihood never falls where inference is exact."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from coterie import Constraints
 from coterie.mixture import ConstrainedGaussianMixture, MeanFieldMixture, PenalizedGaussianMixture
 from coterie.mixture._engine import weights
+from tests.marks import outvoted, unsettled
 from tests.mixture.problems import (
     WarmField,
     blobs,
@@ -19,10 +18,7 @@ from tests.mixture.problems import (
 )
 from tests.oracles import mixture as oracle
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
-]
+pytestmark = [outvoted, unsettled]
 KINDS = ["full", "tied", "diag", "spherical"]
 EXACT = {"reg_covar": 0.0, "tol": 0.0, "n_init": 1}
 
@@ -151,14 +147,9 @@ def test_labels_together_with_pairs(k, update, seed):
             follow(model, X, hard, oracle.hard_known(hard, sampling), state, "tied", update, 1)
         both = labels + soft_pairs(rng, 8, 4, 4)
         model = PenalizedGaussianMixture(
-            k,
-            inference="exact",
-            weights_update=update,
-            max_iter=1,
-            covariance_type="tied",
-            **EXACT,
+            k, inference="exact", weights_update=update, max_iter=1, covariance_type="tied", **EXACT,
             **start_of(state, "tied"),
-        )
+        )  # fmt: skip
         follow(model, X, both, oracle.penalized_known(both), state, "tied", update, 1)
 
 

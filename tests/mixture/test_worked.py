@@ -1,7 +1,5 @@
 """The worked numbers of chapters 3, 4 and 5, through the oracle and through the public classes."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -12,6 +10,7 @@ from coterie.mixture import ConstrainedGaussianMixture, MeanFieldMixture, Penali
 from coterie.mixture._engine import weights
 from coterie.mixture._inference.forest import Forest
 from coterie.mixture._inference.mean_field import MeanField
+from tests.marks import outvoted, unsettled
 from tests.mixture.problems import (
     LINE,
     LINE_START,
@@ -23,10 +22,7 @@ from tests.mixture.problems import (
 )
 from tests.oracles import mixture as oracle
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
-]
+pytestmark = [outvoted, unsettled]
 ALPHA = LINE_STATE.weights
 FREE = [
     [0.818519, 0.180670, 0.000812],
@@ -51,19 +47,10 @@ CHAPTER_3 = {
         },
     ),
     "must": (
-        [(2, 3)],
-        [],
-        "chunklet",
-        -7.337437,
-        0.0,
-        {key: [0.000188, 0.501272, 0.49854] for key in (2, 3)},
+        [(2, 3)], [], "chunklet", -7.337437, 0.0, {key: [0.000188, 0.501272, 0.49854] for key in (2, 3)},
     ),
     "must, point": (
-        [(2, 3)],
-        [],
-        "point",
-        -8.722997,
-        math.log(0.38),
+        [(2, 3)], [], "point", -8.722997, math.log(0.38),
         {key: [0.000375, 0.601085, 0.398539] for key in (2, 3)},
     ),
     "both": (
@@ -91,25 +78,17 @@ CHAPTER_3 = {
             2: [0.003210, 0.128704, 0.868086],
         },
     ),
-}
+}  # fmt: skip
 BETA = math.log(9.0)  # of confidence 0.9
 # must-links, cannot-links, log Z of the posterior, of the prior, free energy, exact rows, mean-field rows
 CHAPTER_4 = {
     "must": (
-        [(2, 3)],
-        [],
-        -6.291841,
-        1.396245,
-        6.616213,
+        [(2, 3)], [], -6.291841, 1.396245, 6.616213,
         {2: [0.023343, 0.650568, 0.326089], 3: [0.000688, 0.491679, 0.507633]},
         {2: [0.022595, 0.875177, 0.102228], 3: [0.000590, 0.622986, 0.376424]},
     ),
     "cannot": (
-        [],
-        [(0, 1)],
-        -7.967188,
-        -0.412154,
-        8.074192,
+        [], [(0, 1)], -7.967188, -0.412154, 8.074192,
         {0: [0.867106, 0.131632, 0.001262], 1: [0.160671, 0.807425, 0.031904]},
         {0: [0.964246, 0.034712, 0.001042], 1: [0.071314, 0.896640, 0.032046]},
     ),
@@ -130,7 +109,7 @@ CHAPTER_4 = {
             2: [0.001206, 0.822420, 0.176374],
         },
     ),
-}
+}  # fmt: skip
 
 
 def rows_of(changed):

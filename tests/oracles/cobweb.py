@@ -4,8 +4,6 @@ Every option is scored by the category utility of the partition that it would le
 here uses code of the package.
 """
 
-from __future__ import annotations
-
 import math
 from statistics import fmean
 

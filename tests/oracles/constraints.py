@@ -4,8 +4,6 @@ Nothing here uses code of the package: constraints come in as plain lists of pai
 by enumeration, flooding or backtracking. `expand` writes a group out as the pairs that it stands for.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Slow, obvious CVQE and LCVQE: prices pair by pair, all labellings, the paper's passes literally."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Sequence
 

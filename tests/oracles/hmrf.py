@@ -4,9 +4,6 @@ Written from the definitions (Basu, Bilenko and Mooney 2004) with the correction
 prototype of the cosine is the sum of rows of unit length, an I-divergence has a pseudo-item for each item.
 """
 
-from __future__ import annotations
-
-import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -292,15 +289,3 @@ def farthest_first(X, groups: Sequence[Sequence[int]], k: int, metric: str) -> l
         reach = {p: min(gap(middles[p], middles[q]) * sizes[p] * sizes[q] for q in chosen) for p in rest}
         chosen.append(max(rest, key=lambda p: (reach[p], off[p], -p)))
     return chosen
-
-
-def perturbed_range(X, width: float = 0.7) -> tuple[np.ndarray, np.ndarray]:
-    """Least and greatest values that a perturbed copy of the middle of the data can have."""
-    middle = dense(X).mean(axis=0)
-    ends = middle * (1 - width / 2), middle * (1 + width / 2)
-    return np.minimum(*ends), np.maximum(*ends)
-
-
-def all_cannot_links(groups: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """Every pair of items of two different groups."""
-    return [(i, j) for a, b in itertools.combinations(groups, 2) for i in a for j in b]

@@ -1,7 +1,5 @@
 """Slow, obvious kernel k-means with pairs: the objective pair by pair, cuts by definition, all partitions."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Only the public attributes of constraints are read; costs, distances, objectives
 here: enumeration of all labellings, Lloyd's two steps, the book's Table 1.1, the objective of PCKMeans.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@ Clusters are sets of items. The distance of two clusters comes from its definiti
 what may merge comes from the stated pairs, with groups written out; edges and loads are looked up one by one.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence

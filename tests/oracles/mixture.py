@@ -6,8 +6,6 @@ the items of one chunklet share its prior exponent instead (1 / size each under 
 under "point").
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

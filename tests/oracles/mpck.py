@@ -5,8 +5,6 @@ pair. Metrics are always d x d matrices here, one for each cluster; `matrices` m
 stores.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Pair scores the slow and obvious way: look at every pair of items."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 

@@ -1,7 +1,5 @@
 """Slow, obvious pairwise clustering: the cost pair by pair, the field of the book, all labellings."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

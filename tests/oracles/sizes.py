@@ -4,8 +4,6 @@ A `Rules` says what a labelling must meet. `best` tries every labelling, so it a
 and either-or triples; `by_linprog` and `by_flow` know unit loads, which make both integral.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +27,7 @@ class Rules:
     group_upper: np.ndarray | None = None
     loads: np.ndarray | None = None
 
-    def moved(self, h: int, by: float = 1.0) -> Rules:
+    def moved(self, h: int, by: float = 1.0) -> "Rules":
         """Both bounds of one cluster shifted: what if it had to hold one more."""
         step = by * (np.arange(len(self.lower)) == h)
         return replace(self, lower=self.lower + step, upper=self.upper + step)
@@ -40,7 +38,7 @@ class Rules:
         return bool(self.lower.sum() == self.n)
 
 
-def rules(n: int, k: int, lower=0, upper=math.inf, **others) -> Rules:
+def rules(n: int, k: int, lower=0, upper=math.inf, **others) -> "Rules":
     """One number for all clusters, or one for each."""
     lower, upper = (np.broadcast_to(np.asarray(b, dtype=float), (k,)).copy() for b in (lower, upper))
     return Rules(n, lower, upper, **others)

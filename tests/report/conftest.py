@@ -1,7 +1,5 @@
 """A headless browser for the page tests; they are skipped, with the reason, where there is none."""
 
-from __future__ import annotations
-
 import shutil
 
 import numpy as np
@@ -12,14 +10,9 @@ from coterie import Constraints, PCKMeans
 from coterie.exceptions import ViolatedConstraintsWarning
 
 FLAGS = [
-    "--no-sandbox",
-    "--headless",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
+    "--no-sandbox", "--headless", "--disable-gpu", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--no-first-run",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session")

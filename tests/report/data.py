@@ -1,7 +1,5 @@
 """Data of the tests of the report."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Reading a page in tests: its text, its elements, and whether they are nested as they should be."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 from pathlib import Path
 

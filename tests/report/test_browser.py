@@ -1,7 +1,5 @@
 """The page in a real browser: it fits, it can be read, it asks for nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs

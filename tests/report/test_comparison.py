@@ -1,7 +1,5 @@
 """The same method without what is known: what changed, and what that costs."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the page says, against plain NumPy."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

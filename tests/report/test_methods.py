@@ -1,11 +1,8 @@
 """Every registered method, every shape of data: a page comes out, and it says only what is so."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import time
-import warnings
 
 import numpy as np
 import pytest
@@ -18,6 +15,7 @@ from coterie.methods import METHODS
 from coterie.report import constraint_outcomes, plain_labels, write_report
 from coterie.report._facts.cards import MOST_CARDS
 from tests.contract.toy import ToyHard
+from tests.marks import outvoted
 from tests.report.pages import Page
 
 # what no page may say: numbers that are none, and Python's own words
@@ -55,6 +53,7 @@ def methods_and_forms():
             yield pytest.param(method, form, id=f"{method.name}-{form}")
 
 
+@outvoted
 @pytest.mark.parametrize(("method", "form"), list(methods_and_forms()))
 def test_every_method(tmp_path, method, form, seed):
     X, known = problem(method, seed)
@@ -65,24 +64,16 @@ def test_every_method(tmp_path, method, form, seed):
         "frame": lambda: pytest.importorskip("pandas").DataFrame(X, columns=["a", "b", "c", "d", "é"]),
     }[form]()
     model = method.build(3, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ViolatedConstraintsWarning)
-        model.fit(given, constraints=known)
+    model.fit(given, constraints=known)
     page = written(tmp_path, model, given, pictures=False)
     assert method.name in page.text
     assert method.about.source in page.text
     assert page.count("article", "card") == (3 if method.takes_k else model.n_clusters_)
     course = "merging" if hasattr(model, "linkage_") else "objective"
     parts = [
-        "map",
-        "clusters",
-        *["sure"] * hasattr(model, "responsibilities_"),
-        "sizes",
-        course,
-        "statements",
-        "comparison",
-        "made",
-    ]
+        "map", "clusters", *["sure"] * hasattr(model, "responsibilities_"), "sizes", course, "statements",
+        "comparison", "made",
+    ]  # fmt: skip
     assert [section["id"] for section in page.all("section")] == parts
     if form == "frame":
         assert "feature 0" not in page.text
@@ -99,17 +90,13 @@ def test_the_mixin_writes_the_same_page(tmp_path, wine):
 @pytest.mark.parametrize(
     ("X", "k"),
     [
-        (np.array([[1.0, 2.0]]), 1),
-        (np.array([[1.0]]), 1),
-        (np.array([[1.0], [2.0], [5.0]]), 2),
-        (np.ones((5, 3)), 1),
-        (np.eye(4), 4),
-        (np.arange(40.0).reshape(20, 2), 1),
+        (np.array([[1.0, 2.0]]), 1), (np.array([[1.0]]), 1), (np.array([[1.0], [2.0], [5.0]]), 2),
+        (np.ones((5, 3)), 1), (np.eye(4), 4), (np.arange(40.0).reshape(20, 2), 1),
         (np.array([[1e-150, 0.0], [0.0, 1e-150], [1e-150, 1e-150]]) * 1e120, 2),
         (np.array([[1e30, 0.0], [0.0, 1e30], [3e30, 1e30]]), 2),
     ],
     ids=["one item", "one number", "one feature", "all alike", "k = n", "k = 1", "tiny", "huge"],
-)
+)  # fmt: skip
 def test_edges(tmp_path, X, k):
     model = COPKMeans(k, random_state=0).fit(X)
     page = written(tmp_path, model, X)
@@ -301,15 +288,14 @@ def test_medoids_of_given_distances(tmp_path, seed):
     assert "scaled distances" in page.text
 
 
+@outvoted
 @pytest.mark.slow
 def test_a_million_rows(tmp_path, seed):
     rng = np.random.default_rng(seed)
     y = rng.integers(10, size=1_000_000)
     X = rng.normal(size=(10, 10))[y] * 4 + rng.normal(size=(1_000_000, 10))
     known = Constraints.sample(y, n_pairs=2000, noise=0.02, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ViolatedConstraintsWarning)
-        model = PCKMeans(10, random_state=0, n_init=1).fit(X, constraints=known)
+    model = PCKMeans(10, random_state=0, n_init=1).fit(X, constraints=known)
     start = time.perf_counter()
     path = write_report(tmp_path / "report.html", model, X, plain=y)
     took = time.perf_counter() - start

@@ -1,7 +1,5 @@
 """Sizes, bounds and prices: what the page says of them is so."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -89,8 +87,12 @@ def test_items_that_are_left_out(seed):
 def test_doubtful_items_that_bounds_hold():
     X = np.array([[0.0], [1.0], [2.0], [3.0], [10.0]])
     model = SizeConstrainedKMeans(2, size_min=2, init=[[1.5], [10.0]]).fit(X)
-    words = {doubt.item: doubt.why for card in gather(model, X).cards for doubt in card.doubtful}
+    facts = gather(model, X)
+    words = {doubt.item: doubt.why for card in facts.cards for doubt in card.doubtful}
     assert words[3] == "cluster 0 is nearer; held here by the bounds on sizes"
+    assert facts.sizes.rows[1].price > 0  # the cluster of the last item has to have two
+    assert facts.sizes.holding(3, 1, 0) == "the bounds on sizes"
+    assert facts.sizes.holding(0, 0, 1) is None  # a bound that binds elsewhere holds nobody
 
 
 def test_doubtful_items_that_bounds_of_groups_hold(seed):
@@ -108,15 +110,6 @@ def test_doubtful_items_that_bounds_of_groups_hold(seed):
     for item, why in nearer:
         assert groups[item] == "m"
         assert why.endswith("held here by the bounds on its group")
-
-
-def test_a_bound_that_binds_elsewhere_holds_nobody():
-    X = np.array([[0.0], [1.0], [2.0], [3.0], [10.0]])
-    model = SizeConstrainedKMeans(2, size_min=2, init=[[1.5], [10.0]]).fit(X)
-    sizes = gather(model, X, plain=None).sizes
-    assert sizes.rows[1].price > 0  # the cluster of the last item has to have two
-    assert sizes.holding(3, 1, 0) == "the bounds on sizes"
-    assert sizes.holding(0, 0, 1) is None
 
 
 def test_no_bound_of_a_group_is_invented(tmp_path, seed):

@@ -1,7 +1,5 @@
 """How sure the model is: probabilities, doubts and their account are those of the model."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from types import SimpleNamespace
@@ -23,6 +21,7 @@ from coterie.report import constraint_outcomes
 from coterie.report._facts.doubt import IN_DOUBT, MOST_ITEMS, MOST_PAIRS, read_sureness
 from coterie.report._facts.gather import gather
 from coterie.report._page.numbers import number, percent
+from tests.marks import outvoted
 from tests.report.test_methods import written
 
 
@@ -227,12 +226,11 @@ def test_where_nothing_is_in_doubt(tmp_path, seed):
     assert "Statements in doubt" not in page.text
 
 
+@outvoted
 def test_distances_alone_have_doubts_too(tmp_path, seed):
     X, _, known = overlapping(seed, 40)
     far = ((X[:, None] - X) ** 2).sum(axis=-1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ViolatedConstraintsWarning)
-        model = PairwiseClustering(2, metric="precomputed", random_state=0).fit(far, constraints=known)
+    model = PairwiseClustering(2, metric="precomputed", random_state=0).fit(far, constraints=known)
     page = written(tmp_path, model, far, pictures=False)
     assert "read them as an order, not as chances" in page.text
     assert "after each sweep from there" in page.text

@@ -1,7 +1,5 @@
 """Elements, names and numbers: what is text stays text, and every number reads well."""
 
-from __future__ import annotations
-
 import math
 import sys
 
@@ -51,16 +49,12 @@ def test_attributes():
 @pytest.mark.parametrize(
     ("text", "seen"),
     [
-        ("a\x00b", "a\u2400b"),
-        ("a\nb\tc", "a\u240ab\u2409c"),
-        ("\x7f", "\u2421"),
-        ("\x85", "\u27e8U+0085\u27e9"),
-        ("evil\u202etxt", "evil\u27e8U+202E\u27e9txt"),
-        ("zero\u200bwidth", "zero\u27e8U+200B\u27e9width"),
-        ("\udc80", "\u27e8U+DC80\u27e9"),
+        ("a\x00b", "a\u2400b"), ("a\nb\tc", "a\u240ab\u2409c"), ("\x7f", "\u2421"),
+        ("\x85", "\u27e8U+0085\u27e9"), ("evil\u202etxt", "evil\u27e8U+202E\u27e9txt"),
+        ("zero\u200bwidth", "zero\u27e8U+200B\u27e9width"), ("\udc80", "\u27e8U+DC80\u27e9"),
         ("naïve 日本 🙂", "naïve 日本 🙂"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_seen_is_made_visible(text, seen):
     assert shown(text) == seen
     tag("p", text).encode("utf-8")
@@ -86,19 +80,11 @@ def test_long_names_are_cut_with_the_full_text_on_hovering():
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0.0, "0"),
-        (1.0, "1"),
-        (3.4567, "3.46"),
-        (-3.4567, "\u22123.46"),
-        (12345.6, "12,346"),
-        (0.00123, "0.00123"),
-        (1e-7, "1e\u221207"),
-        (2.5e12, "2.5e+12"),
-        (None, "\u2013"),
-        (math.nan, "\u2013"),
-        (math.inf, "\u2013"),
+        (0.0, "0"), (1.0, "1"), (3.4567, "3.46"), (-3.4567, "\u22123.46"), (12345.6, "12,346"),
+        (0.00123, "0.00123"), (1e-7, "1e\u221207"), (2.5e12, "2.5e+12"), (None, "\u2013"),
+        (math.nan, "\u2013"), (math.inf, "\u2013"),
     ],
-)
+)  # fmt: skip
 def test_numbers(value, text):
     assert number(value) == text
 
@@ -106,17 +92,11 @@ def test_numbers(value, text):
 @pytest.mark.parametrize(
     ("value", "spread", "text"),
     [
-        (13.744, 0.81, "13.7"),
-        (5.05, 2.3, "5.0"),
-        (746.9, 314.0, "747"),
-        (1985.24, 0.1, "1,985.24"),
-        (-0.04, 1.0, "0.0"),
-        (-3.0, 1.0, "\u22123.0"),
-        (5.0, 0.0, "5"),
-        (5e12, 1e11, "5e+12"),
+        (13.744, 0.81, "13.7"), (5.05, 2.3, "5.0"), (746.9, 314.0, "747"), (1985.24, 0.1, "1,985.24"),
+        (-0.04, 1.0, "0.0"), (-3.0, 1.0, "\u22123.0"), (5.0, 0.0, "5"), (5e12, 1e11, "5e+12"),
         (math.nan, 1.0, "\u2013"),
     ],
-)
+)  # fmt: skip
 def test_numbers_beside_a_spread(value, spread, text):
     assert beside(value, spread) == text
 

@@ -1,7 +1,5 @@
 """The page of a tree: what was merged, along which neighbours, what ended it; and no word that is not so."""
 
-from __future__ import annotations
-
 import re
 import warnings
 

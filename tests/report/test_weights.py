@@ -1,7 +1,5 @@
 """A fit with weights: costs count them, and are left out where they are missing."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -18,22 +18,9 @@ from coterie.tables import TableError, free_name, plan_features, read_table, wri
 from coterie.tables._formats.panics import quiet_panics
 
 PIECES = [
-    b"\n",
-    b",",
-    b'"',
-    b"\r",
-    b"\n\n",
-    b"NA",
-    b"{",
-    b"1e999",
-    b"-inf",
-    b"\0",
-    b"\xff",
-    b";",
-    b"\t",
-    b"^a$",
+    b"\n", b",", b'"', b"\r", b"\n\n", b"NA", b"{", b"1e999", b"-inf", b"\0", b"\xff", b";", b"\t", b"^a$",
     b"*",
-]
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -83,15 +83,11 @@ def test_a_matrix_may_have_a_column_that_counts_the_rows(tmp_path):
 @pytest.mark.parametrize(
     ("name", "values"),
     [
-        ("id", [at // 2 for at in range(N)]),
-        ("idle", range(0, 2 * N, 2)),
-        ("paid", range(0, 2 * N, 2)),
-        ("volcano", range(0, 2 * N, 2)),
-        ("heat_index", range(0, 2 * N, 2)),
-        ("id", NUMBERS),
+        ("id", [at // 2 for at in range(N)]), ("idle", range(0, 2 * N, 2)), ("paid", range(0, 2 * N, 2)),
+        ("volcano", range(0, 2 * N, 2)), ("heat_index", range(0, 2 * N, 2)), ("id", NUMBERS),
         ("nr", [at * 1.5 for at in range(N)]),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_look_like_one_is_kept(table, name, values):
     assert use_of(plan_features(table(**{name: list(values)})), name).use == "numeric"
 
@@ -99,18 +95,8 @@ def test_what_does_not_look_like_one_is_kept(table, name, values):
 # ---- numbers that are not written plainly ------------------------------------------------------------------
 
 DRESSED = [
-    "${}",
-    "€ {}",
-    "{} €",
-    "-{} EUR",
-    "USD {}.50",
-    "{}%",
-    "1,{}",
-    "1'{}.5",
-    "1 {}",
-    "7 001 {}",
-    "$1.{},5",
-]
+    "${}", "€ {}", "{} €", "-{} EUR", "USD {}.50", "{}%", "1,{}", "1'{}.5", "1 {}", "7 001 {}", "$1.{},5",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("form", DRESSED)

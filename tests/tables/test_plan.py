@@ -185,14 +185,11 @@ def test_wrong_names_suggest_the_nearest(table, refused, word):
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ([2.5] * N, "it is 2.5 in every row"),
-        ([2, None] * 30, "it is 2 wherever it has a value"),
-        (["same"] * N, "it is the same in every row"),
-        ([None] * N, "it has no values"),
-        ([float("nan")] * N, "it has no values"),
-        (["", "  "] * 30, "it has no values"),
+        ([2.5] * N, "it is 2.5 in every row"), ([2, None] * 30, "it is 2 wherever it has a value"),
+        (["same"] * N, "it is the same in every row"), ([None] * N, "it has no values"),
+        ([float("nan")] * N, "it has no values"), (["", "  "] * 30, "it has no values"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("force", [False, True])
 def test_one_value_or_none_is_left_out(table, values, reason, force):
     plan = plan_features(table(y=values), numeric=["y"] if force else ())

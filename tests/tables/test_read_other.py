@@ -138,14 +138,11 @@ def test_parquet_that_is_wrong(tmp_path, read, refused, capfd):
 @pytest.mark.parametrize(
     "array",
     [
-        np.arange(6.0).reshape(3, 2),
-        np.asfortranarray(np.arange(6.0).reshape(3, 2)),
-        np.arange(6, dtype=np.int8).reshape(2, 3),
-        np.array([[True, False]]),
-        np.array([[1, np.nan], [np.inf, 2]], dtype=np.float32),
-        np.arange(4.0, dtype=">f8").reshape(2, 2),
+        np.arange(6.0).reshape(3, 2), np.asfortranarray(np.arange(6.0).reshape(3, 2)),
+        np.arange(6, dtype=np.int8).reshape(2, 3), np.array([[True, False]]),
+        np.array([[1, np.nan], [np.inf, 2]], dtype=np.float32), np.arange(4.0, dtype=">f8").reshape(2, 2),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize(("pack", "name"), [(npy, "t.npy"), (npz, "t.npz")])
 def test_arrays(read, array, pack, name):
     table = read(pack(array), name)
@@ -198,15 +195,10 @@ def test_archives_that_are_wrong(read, refused, content, message):
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (b"False", b"f(1) "),
-        (b"'<f8'", b"'<q@'"),
-        (b"(3, 3)", b"(3,(3)"),
-        (b"'descr'", b"'desxr'"),
-        (b"{", b"["),
-        (b"(3, 3)", b"('a',)"),
-        (b"(3, 3)", b"(-3,3)"),
+        (b"False", b"f(1) "), (b"'<f8'", b"'<q@'"), (b"(3, 3)", b"(3,(3)"), (b"'descr'", b"'desxr'"),
+        (b"{", b"["), (b"(3, 3)", b"('a',)"), (b"(3, 3)", b"(-3,3)"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize(("pack", "name"), [(npy, "t.npy"), (npz, "t.npz")])
 def test_damaged_headers_are_told_in_plain_words(read, refused, before, after, pack, name):
     content = pack(np.eye(3))
