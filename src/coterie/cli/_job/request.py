@@ -43,10 +43,7 @@ class Job:
         """The estimator, not yet fitted."""
         try:
             return self.choice.method.build(
-                self.n_clusters,
-                metric=self.metric,
-                random_state=self.request.seed,
-                **self.all_parameters(),
+                self.n_clusters, metric=self.metric, random_state=self.request.seed, **self.all_parameters()
             )
         except ValueError as error:
             raise Trouble(told(error)) from None
