@@ -10,22 +10,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from coterie.cli._options import (
-    AnyK,
-    File,
-    Folder,
-    Folds,
-    Force,
-    Impute,
-    Json,
-    K,
-    MapColumns,
-    Methods,
-    Plan,
-    Report,
-    Request,
-    Title,
-)
+from coterie.cli import _options as option
+from coterie.cli._options import Force, Json, Request, Title
 from coterie.cli._speak.screen import Screen
 
 _CODES = """
@@ -42,7 +28,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_SHARED = {option.name: option.default for option in fields(Request)}
+_SHARED = {one.name: one.default for one in fields(Request)}
+_BY_NAME = inspect.Parameter.KEYWORD_ONLY
 
 
 def _command(names: Iterable[str], **other: Any) -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -58,7 +45,7 @@ def _command(names: Iterable[str], **other: Any) -> Callable[[Callable[..., int]
 
         taken = []
         for name in names:
-            required = _SHARED[name] is MISSING or types[name] is K
+            required = _SHARED[name] is MISSING or types[name] is option.K
             default = inspect.Parameter.empty if required else _SHARED[name]
             taken.append(inspect.Parameter(name, _BY_NAME, default=default, annotation=types[name]))
         _, *own = inspect.signature(work, eval_str=True).parameters.values()
@@ -71,17 +58,14 @@ def _command(names: Iterable[str], **other: Any) -> Callable[[Callable[..., int]
     return make
 
 
-_BY_NAME = inspect.Parameter.KEYWORD_ONLY
-
-
 @_command(_SHARED)
 def cluster(
     request: Request,
-    out: Folder = None,
+    out: option.Folder = None,
     force: Force = False,
     title: Title = None,
-    report: Report = True,
-    plan: Plan = False,
+    report: option.Report = True,
+    plan: option.Plan = False,
     json: Json = False,
 ) -> int:
     """Cluster a table under what you know; write labels, a report and the model."""
@@ -91,7 +75,9 @@ def cluster(
     return work(request, Screen(json), target, force=force, title=title, report=report, plan_only=plan)
 
 
-@_command(["data", "pairs", "n_clusters", "id_column", "labels", "distinct", "across"], n_clusters=AnyK)
+@_command(
+    ["data", "pairs", "n_clusters", "id_column", "labels", "distinct", "across"], n_clusters=option.AnyK
+)
 def check(request: Request, json: Json = False) -> int:
     """Say whether the statements can all be met, what collides, and what to drop."""
     from coterie.cli.commands.check import check as work
@@ -99,8 +85,12 @@ def check(request: Request, json: Json = False) -> int:
     return work(request, Screen(json))
 
 
-@_command([name for name in _SHARED if name not in ("method", "settings", "map_columns")], n_clusters=K)
-def compare(request: Request, methods: Methods = None, folds: Folds = 5, json: Json = False) -> int:
+@_command(
+    [name for name in _SHARED if name not in ("method", "settings", "map_columns")], n_clusters=option.K
+)
+def compare(
+    request: Request, methods: option.Methods = None, folds: option.Folds = 5, json: Json = False
+) -> int:
     """Try several methods on your data: statements are held out, predicted and scored."""
     from coterie.cli.commands.compare import compare as work
 
@@ -125,8 +115,8 @@ def apply(
         ),
     ],
     data: Annotated[Path, typer.Argument(help="New rows, with the columns of the run.", readable=False)],
-    out: File = None,
-    impute: Impute = False,
+    out: option.File = None,
+    impute: option.Impute = False,
     force: Force = False,
     json: Json = False,
 ) -> int:
@@ -141,7 +131,7 @@ def report(
     run: Annotated[
         Path, typer.Argument(help="The folder of a run (load only what you trust).", readable=False)
     ],
-    map: MapColumns = None,
+    map: option.MapColumns = None,
     title: Title = None,
     json: Json = False,
 ) -> int:
@@ -152,9 +142,7 @@ def report(
 
 
 @app.callback(invoke_without_command=True)
-def _top(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-) -> None:
+def _top(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     if version:
         import coterie
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,24 +20,14 @@ def _option(panel: str | None, names: str, text: str, **more: Any) -> Any:
     return typer.Option(*names.split(), help=text, rich_help_panel=panel, **more)
 
 
-def _know(names: str, text: str, **more: Any) -> Any:
-    return _option(KNOW, names, text, **more)
-
-
-def _column(names: str, text: str, **more: Any) -> Any:
-    return _option(COLUMNS, names, text, **more)
-
-
-def _shown(panel: str | None, names: str, text: str, **more: Any) -> Any:
-    return _option(panel, names, text, show_default=True, **more)
-
-
-def _k(text: str) -> Any:
-    return _option(None, "-k --clusters", f"Number of clusters{text}.", min=1)
-
-
-K = Annotated[int, _k("")]
-AnyK = Annotated[int | None, _k("")]
+_know, _column, _shown = (
+    partial(_option, KNOW),
+    partial(_option, COLUMNS),
+    partial(_option, show_default=True),
+)
+_k = partial(_option, None, "-k --clusters", min=1)
+K = Annotated[int, _k("Number of clusters.")]
+AnyK = Annotated[int | None, _k("Number of clusters.")]
 Impute = Annotated[
     bool,
     _column(
@@ -75,7 +66,9 @@ class Request:
             help="A table: .csv .tsv .parquet .jsonl .npy .npz .mtx", show_default=False, readable=False
         ),
     ]
-    n_clusters: Annotated[int | None, _k("; left out where the method finds it (COPCobweb)")] = None
+    n_clusters: Annotated[
+        int | None, _k("Number of clusters; left out where the method finds it (COPCobweb).")
+    ] = None
     id_column: Annotated[
         str | None, _option(None, "--id", "Column of ids. Without it items are row numbers, from 0.")
     ] = None

@@ -16,7 +16,7 @@ from coterie.cli._speak.trouble import BAD_INPUT, DONE, FAULT, INTERRUPTED, Trou
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command; whatever happens, end with a line and a code, never with a traceback."""
+    """Run the command and return its exit code."""
     remember(arguments)
     machine = "--json" in arguments
     # a service may have closed them
@@ -49,6 +49,8 @@ def run(arguments: list[str]) -> int:
             line = one_line(message)
             stop = "" if line.endswith(("?", "!", ".")) else "."
             return _tell(f"{line}{stop} See {command} --help", BAD_INPUT, machine)
+        if type(error).__name__ == "TableError":  # by name, so that nothing is loaded to fail
+            return _tell(one_line(error), BAD_INPUT, machine)
         if type(error).__name__ == "Abort":
             return _tell("interrupted; nothing was written", INTERRUPTED, machine)
         if os.environ.get("COTERIE_DEBUG"):

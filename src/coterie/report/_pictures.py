@@ -13,7 +13,7 @@ import numpy as np
 from coterie.base import Trace
 from coterie.report._facts.doubt import IN_DOUBT
 from coterie.report._facts.gather import Facts
-from coterie.report._page.colours import LIGHT, LIGHT_THEME, MARKERS
+from coterie.report._page.colours import LIGHT, LIGHT_THEME, marker_of
 from coterie.report._page.html import cut
 from coterie.report._page.numbers import percent, whole
 from coterie.report._page.svg import CROWD, point_size, steps_of
@@ -34,7 +34,7 @@ def draw_pictures(facts: Facts, folder: Path) -> str | None:
     except ImportError:
         return _MISSING
     drawn: dict[str, Any] = {"map.png": partial(_draw_map, facts), "sizes.png": partial(_draw_sizes, facts)}
-    for trace in (facts.trace, *(own.trace for own in facts.own)):
+    for trace in (facts.account.trace, *(own.trace for own in facts.account.sections)):
         if trace is not None:
             drawn[trace.picture] = partial(_draw_trace, trace)
     with warnings.catch_warnings():
@@ -67,10 +67,9 @@ def _draw_map(facts: Facts, axes: Any) -> None:
     largest = set(np.argsort(-facts.counts, kind="stable")[:_MOST_NAMED].tolist())
     for cluster in np.unique(labels).tolist():
         mine = labels == cluster
-        marker = MARKERS[max(cluster, 0) // len(LIGHT) % len(MARKERS)]
         name = "left out" if cluster < 0 else f"cluster {cluster} ({int(facts.counts[cluster]):,})"
         named = cluster < 0 or cluster in largest
-        look = {"s": area, "color": _colour(cluster), "marker": _MARKER[marker]}
+        look = {"s": area, "color": _colour(cluster), "marker": _MARKER[marker_of(cluster)]}
         axes.scatter(*place[mine & ~doubt].T, **look, linewidths=0, alpha=0.8, label=name if named else None)
         axes.scatter(*place[mine & doubt].T, **{**look, "facecolor": "none"}, linewidths=1.2)
     from matplotlib.collections import PathCollection

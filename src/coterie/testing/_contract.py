@@ -176,12 +176,7 @@ def check_contradiction(estimator: Any) -> None:
     needs_kinds(estimator, "must-link", "cannot-link")
     X, _ = blobs(estimator)
     ids = [f"row-{i}" for i in range(len(X))]
-    known = Constraints(
-        [("row-0", "row-3"), ("row-3", "row-5")],
-        [("row-0", "row-5")],
-        ids=ids,
-        hard=True,
-    )
+    known = Constraints([("row-0", "row-3"), ("row-3", "row-5")], [("row-0", "row-5")], ids=ids, hard=True)
     words = ["row-0", "row-3", "row-5"]
     if estimator.obeys != "none":
         raises(InfeasibleConstraintsError, words, lambda: ready(estimator).fit(X, constraints=known))

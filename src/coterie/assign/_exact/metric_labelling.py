@@ -209,9 +209,8 @@ class _Program:
                 f"{len(cost):,} items and {len(self.pairs):,} pairs, times {k} clusters. "
                 "`soft_pairs` searches any number of pairs, without bounds."
             )
-        objective = np.concatenate(
-            [(cost - cost.min(axis=1, keepdims=True)).ravel(), np.repeat(self.paid, k)]
-        )
+        above = cost - cost.min(axis=1, keepdims=True)
+        objective = np.concatenate([above.ravel(), np.repeat(self.paid, k)])
         most = np.ones(cells + links)
         scale = float(objective.max(initial=0.0)) or 1.0
         whole = sparse.kron(sparse.eye(len(cost)), np.ones((1, k)))

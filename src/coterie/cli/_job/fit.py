@@ -14,13 +14,8 @@ from coterie.cli._speak.trouble import INFEASIBLE, UNDECIDED, Trouble, in_option
 
 def features_of(job: Job, screen: Screen) -> Any:
     """Turn the columns into numbers."""
-    from coterie.tables import TableError
-
     with screen.stage("preparing the columns"):
-        try:
-            X = job.plan.fit(job.table)
-        except TableError as error:
-            raise Trouble(str(error)) from None
+        X = job.plan.fit(job.table)
     if job.request.metric == "auto":
         job.metric = job.plan.metric  # rows without a word change it
     return X

@@ -24,7 +24,8 @@ def choose_method(
     task = _task(request, n_rows, known, metric)
     if request.method.casefold() == "auto":
         if task.n_clusters is None:
-            raise Trouble(f"say with -k how many clusters; {_finders()} finds out by itself (--method)")
+            told = f"{' or '.join(finders())} finds out by itself (--method)"
+            raise Trouble(f"say with -k how many clusters; {told}")
         try:
             choice = choose(task)
         except InfeasibleConstraintsError as error:
@@ -80,11 +81,11 @@ def _task(request: Request, n_rows: int, known: Constraints, metric: str) -> Tas
     )
 
 
-def _finders() -> str:
+def finders() -> list[str]:
     """The methods that find the number of clusters."""
     from coterie.methods import METHODS
 
-    return " or ".join(method.name for method in METHODS if not method.takes_k)
+    return [method.name for method in METHODS if not method.takes_k]
 
 
 def _check_number(task: Task, method: Method, settings: dict[str, Any]) -> None:
@@ -92,32 +93,23 @@ def _check_number(task: Task, method: Method, settings: dict[str, Any]) -> None:
     if task.n_clusters is not None and not method.takes_k:
         raise Trouble(f"{method.name} finds the number of clusters itself; leave -k {task.n_clusters} out")
     if task.n_clusters is None and method.takes_k and settings.get("distance_threshold") is None:
-        raise Trouble(
-            f"say with -k how many clusters {method.name} shall make; {_finders()} finds out by itself"
-        )
+        told = f"{' or '.join(finders())} finds out by itself"
+        raise Trouble(f"say with -k how many clusters {method.name} shall make; {told}")
 
 
 def _bounds(request: Request) -> dict[str, Any]:
-    typed = {
-        "size_min": request.size_min,
-        "size_max": request.size_max,
-        "group_min": request.group_min,
-        "group_max": request.group_max,
-    }
+    typed = {name: getattr(request, name) for name in ("size_min", "size_max", "group_min", "group_max")}
     for name in ("group_min", "group_max"):
         if "," in (typed[name] or ""):
-            raise Trouble(
-                f"--{name.replace('_', '-')} {typed[name]}: give one number, which holds for every group"
-            )
-    return {name: _bound(name, text) for name, text in typed.items() if text is not None}
+            raise Trouble(f"{OPTIONS[name]} {typed[name]}: give one number, which holds for every group")
+    return {name: _bound(OPTIONS[name], text) for name, text in typed.items() if text is not None}
 
 
 _LARGEST = 2**53  # above, whole numbers are no longer exact
 
 
-def _bound(name: str, text: str) -> Any:
+def _bound(option: str, text: str) -> Any:
     """A number of items, a share of the mean size, or one of these for each cluster."""
-    option = f"--{name.replace('_', '-')}"
     numbers: list[float] = []
     for part in text.split(","):
         try:

@@ -19,24 +19,12 @@ _MOST_NAMED = 6  # islands whose sizes are said
 
 @dataclass(frozen=True)
 class Neighbours:
-    """A graph over the rows, as read.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    graph : csr_array of shape (n_items, n_items)
-        True at each pair of neighbours.
-    islands : tuple of int
-        Sizes of the parts that no way joins, largest first.
-    n_loops : int
-        Edges of an item with itself, which say nothing.
-    """
+    """A graph over the rows, as read."""
 
     path: Path
-    graph: Any
-    islands: tuple[int, ...]
-    n_loops: int = 0
+    graph: Any  # items by items (csr_array), True at each pair of neighbours
+    islands: tuple[int, ...]  # sizes of the parts that no way joins, largest first
+    n_loops: int = 0  # edges of an item with itself, which say nothing
 
     @property
     def n_edges(self) -> int:
@@ -67,7 +55,7 @@ class Neighbours:
         }
 
 
-def read_neighbours(path: Path, table: Table, id_column: str | None, ids: Any) -> Neighbours:
+def read_neighbours(path: Path, table: Table, id_column: str | None) -> Neighbours:
     """Read the file: a table of pairs by row number or id, or a matrix of items by items."""
     import numpy as np
 
@@ -80,14 +68,14 @@ def read_neighbours(path: Path, table: Table, id_column: str | None, ids: Any) -
         pairs = read_table(path)
     except TableError as error:
         raise Trouble(f"--connected {error}") from None
-    n_loops = 0
+    n_loops, ids = 0, table.ids(id_column)
     try:
         if pairs.frame is None:
             graph = read_graph(pairs.matrix, table.n_rows)
         else:
             names = end_columns(pairs.names)
-            _check_header(names, ids)
             known = None if ids is None else [str(name) for name in ids.tolist()]
+            _check_header(names, known)
             i, j = (_as_written(pairs.column(name).to_list(), known) for name in names)
             n_loops = sum(a is not None and a == b for a, b in zip(i, j, strict=True))
             graph = graph_of_ends(i, j, table.n_rows, ids=known)
@@ -97,10 +85,9 @@ def read_neighbours(path: Path, table: Table, id_column: str | None, ids: Any) -
     return Neighbours(path, graph, tuple(np.sort(sizes)[::-1].tolist()), n_loops)
 
 
-def _check_header(names: list[str], ids: Any) -> None:
+def _check_header(names: list[str], known: list[str] | None) -> None:
     """Raise if the first edge stands where the names of the columns belong."""
-    items = set() if ids is None else set(map(str, ids.tolist()))
-    if all(_WHOLE.fullmatch(name) if ids is None else name in items for name in names):
+    if all(_WHOLE.fullmatch(name) if known is None else name in known for name in names):
         raise ValueError(
             f"the first line holds the items {listed(names)}, not names of columns; begin the file with a "
             "line that says i and j"

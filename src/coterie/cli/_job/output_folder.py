@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,9 +23,7 @@ def check_free(target: Path, force: bool) -> None:
         raise Trouble(f"{target} is no name for an output folder; try -o runs/mine")
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise Trouble(f"{target} is there and is no folder; choose another name with -o")
-    if not target.exists():
-        return
-    if not any(target.iterdir()):
+    if not target.exists() or not any(target.iterdir()):
         return
     if not (target / MARK).is_file():
         raise Trouble(f"{target} is there and holds no run of coterie; choose another name with -o")
@@ -40,17 +38,21 @@ def whole_folder(target: Path, force: bool) -> Iterator[Path]:
     check_free(target, force)
     target, asked = Path(os.path.abspath(target)), target
     hidden = target.parent / f".{target.name}.coterie-{os.getpid()}"
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        hidden.mkdir()
-    except OSError as error:
-        raise Trouble(f"{asked} cannot be written: {(error.strerror or str(error)).lower()}") from None
+    _make(hidden.mkdir, target, asked)
     try:
         yield hidden
         check_free(target, force)  # it may have come into being meanwhile
         _put(hidden, target)
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
+
+
+def _make(hidden: Callable[[], None], target: Path, asked: Path) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        hidden()
+    except OSError as error:
+        raise Trouble(f"{asked} cannot be written: {(error.strerror or str(error)).lower()}") from None
 
 
 def _put(hidden: Path, target: Path) -> None:
@@ -87,10 +89,8 @@ def _alive(process: int) -> bool:
         return True
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
     return True
 
 
@@ -102,11 +102,7 @@ def whole_file(target: Path, force: bool) -> Iterator[Path]:
     if target.exists() and not force:
         raise Trouble(f"{target} is there already; --force replaces it, or choose another name with -o")
     hidden = target.with_name(f".coterie-{os.getpid()}-{target.name}")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        hidden.touch()
-    except OSError as error:
-        raise Trouble(f"{target} cannot be written: {(error.strerror or str(error)).lower()}") from None
+    _make(hidden.touch, target, target)
     try:
         yield hidden
         os.replace(hidden, target)

@@ -43,10 +43,7 @@ class Job:
         """The estimator, not yet fitted."""
         try:
             return self.choice.method.build(
-                self.n_clusters,
-                metric=self.metric,
-                random_state=self.request.seed,
-                **self.all_parameters(),
+                self.n_clusters, metric=self.metric, random_state=self.request.seed, **self.all_parameters()
             )
         except ValueError as error:
             raise Trouble(told(error)) from None
@@ -64,18 +61,15 @@ class Job:
 
 def read_data(request: Request, screen: Screen, only: Sequence[str] | None = None) -> Table:
     """Read the user's table; `only` these columns where that is enough."""
-    from coterie.tables import TableError, read_table
+    from coterie.tables import read_table
 
     with screen.stage(f"reading {request.data.name}"):
-        try:
-            return read_table(request.data, only=only)
-        except TableError as error:
-            raise Trouble(str(error)) from None
+        return read_table(request.data, only=only)
 
 
 def prepare(request: Request, screen: Screen) -> Job:
     """Read everything, check it, and choose a method; nothing is fitted yet."""
-    from coterie.tables import TableError, plan_features
+    from coterie.tables import plan_features
 
     table = read_data(request, screen)
     for option in ("columns", "drop", "numeric", "category", "text"):
@@ -83,32 +77,24 @@ def prepare(request: Request, screen: Screen) -> Job:
     k = request.n_clusters
     if k is not None and k > table.n_rows:
         raise Trouble(f"-k {k}, but {request.data.name} has {table.n_rows:,} rows; ask for fewer clusters")
-    try:
-        fit_words = _fit_words(request, table)
-        coordinates, names = coordinates_of(request, table)
-        with screen.stage("looking at the columns"):
-            plan = plan_features(
-                table,
-                leave_out={**_earlier_labels(request, table), **request.roles()},
-                columns=request.columns or None,
-                drop=request.drop or (),
-                numeric=request.numeric or (),
-                category=request.category or (),
-                text=request.text or (),
-                scale=request.scale,
-                impute=request.impute,
-            )
-    except TableError as error:
-        raise Trouble(str(error)) from None
+    fit_words = _fit_words(request, table)
+    coordinates, names = coordinates_of(request, table)
+    with screen.stage("looking at the columns"):
+        plan = plan_features(
+            table,
+            leave_out={**_earlier_labels(request, table), **request.roles()},
+            columns=request.columns or None,
+            **{use: getattr(request, use) or () for use in ("drop", "numeric", "category", "text")},
+            scale=request.scale,
+            impute=request.impute,
+        )
     known = read_statements(request, table, screen)
     neighbours = None
     if request.connected is not None:
         from coterie.cli._job.neighbours import read_neighbours
 
         with screen.stage(f"reading {request.connected.name}"):
-            neighbours = read_neighbours(
-                request.connected, table, request.id_column, table.ids(request.id_column)
-            )
+            neighbours = read_neighbours(request.connected, table, request.id_column)
     metric = plan.metric if request.metric == "auto" else request.metric
     with screen.stage("choosing a method"):
         choice, parameters = choose_method(request, table.n_rows, known, metric)
@@ -148,7 +134,6 @@ def _earlier_labels(request: Request, table: Table) -> dict[str, str]:
 def read_statements(request: Request, table: Table, screen: Screen) -> Constraints:
     """Everything that the user states about the items, as one value."""
     from coterie.constraints import Constraints
-    from coterie.tables import TableError
 
     try:
         ids = table.ids(request.id_column)
@@ -158,30 +143,29 @@ def read_statements(request: Request, table: Table, screen: Screen) -> Constrain
                 known = known | _read_pairs(request, table, ids)
         if request.labels is not None:
             known = known | Constraints.from_labels(table.column(request.labels).to_list(), ids=ids)
-        groups = ((request.distinct, Constraints.distinct), (request.across, Constraints.across))
-        for column, build in groups:
+        for column, build in ((request.distinct, Constraints.distinct), (request.across, Constraints.across)):
             if column is not None:  # as text: here -1 is a group like others
                 values = [None if x is None or x != x else str(x) for x in table.column(column).to_list()]
                 known = known | build(values, ids=ids)
-    except (TableError, ValueError, TypeError) as error:
+    except (ValueError, TypeError) as error:
         raise Trouble(in_options(str(error))) from None
     return known
 
 
 def _read_pairs(request: Request, table: Table, ids: Any) -> Constraints:
     from coterie.constraints import Constraints
-    from coterie.tables import TableError, read_table
+    from coterie.tables import read_table
 
     path = request.pairs
     assert path is not None
     if path.exists() and not path.is_file():  # a folder, or a pipe that nobody writes to
         raise Trouble(f"{path} is no file; --pairs takes a .csv, .tsv, .json, .jsonl or .parquet")
+    n_items = None if ids is not None else table.n_rows
     try:
         if path.suffix.lower() in (".tsv", ".jsonl", ".ndjson"):
-            frame = read_table(path).frame
-            return Constraints.from_frame(frame, ids=ids, n_items=None if ids is not None else table.n_rows)
-        return Constraints.read(path, ids=ids, n_items=None if ids is not None else table.n_rows)
-    except (TableError, ValueError, TypeError, KeyError, OSError, csv.Error, ImportError) as error:
+            return Constraints.from_frame(read_table(path).frame, ids=ids, n_items=n_items)
+        return Constraints.read(path, ids=ids, n_items=n_items)
+    except (ValueError, TypeError, KeyError, OSError, csv.Error, ImportError) as error:
         raise Trouble(_with_hint(told(error), request, table)) from None
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from coterie.cli._speak.trouble import Trouble
-from coterie.cli.commands.cluster import MODEL_FORMAT
+from coterie.cli.commands.cluster import MODEL_FORMAT, versions
 
 MODEL_FILE = "model.joblib"
 _PARTS = {"model", "plan", "plain", "fit_words", "id_column", "labels_file", "seconds", "versions"}
@@ -39,8 +39,6 @@ def load_model(path: Path) -> tuple[dict[str, Any], list[str]]:
 
 
 def _other_versions(made_with: Any) -> list[str]:
-    from coterie.cli.commands.cluster import versions
-
     here = versions()
     made_with = made_with if isinstance(made_with, dict) else {}
     return [

@@ -25,13 +25,7 @@ def put(text: str) -> None:
 
 
 class Screen:
-    """Where a command speaks.
-
-    Parameters
-    ----------
-    machine : bool
-        Print one JSON document at the end, and nothing else, on the standard output.
-    """
+    """Where a command speaks; to a `machine` it prints one JSON document at the end, and nothing else."""
 
     def __init__(self, machine: bool = False) -> None:
         self.machine = machine
@@ -52,9 +46,8 @@ class Screen:
 
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for at, name in enumerate(head):
-            table.add_column(
-                Text(name), justify="right" if at in right else "left", no_wrap=at == 0, overflow="fold"
-            )
+            side: Any = "right" if at in right else "left"
+            table.add_column(Text(name), justify=side, no_wrap=at == 0, overflow="fold")
         for row in rows:
             table.add_row(*(Text(printable(cell)) for cell in row))
         # a pipe has no width: whoever reads it gets whole lines

@@ -11,16 +11,8 @@ DONE, FAULT, BAD_INPUT, INFEASIBLE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 
 class Trouble(Exception):
-    """Something that the user can mend.
-
-    Parameters
-    ----------
-    message : str
-        What is wrong, where, and what to do; it is told on one line.
-    code : int
-        The exit code.
-    explanation : str
-        More lines, where one cannot say it all (statements that collide).
+    """Something that the user can mend: a line that says what is wrong, where, and what to do; the exit code;
+    and an explanation of more lines where one cannot say it all (statements that collide).
     """
 
     def __init__(self, message: str, code: int = BAD_INPUT, explanation: str = "") -> None:

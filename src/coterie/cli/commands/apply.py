@@ -14,7 +14,7 @@ from coterie.cli._speak.trouble import DONE, Trouble, told
 
 def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: bool, force: bool) -> int:
     """Read new rows, treat their columns as the run did, and write them with their clusters."""
-    from coterie.tables import TableError, free_name, read_table, write_table
+    from coterie.tables import free_name, read_table, write_table
 
     with screen.stage(f"reading {model}"):
         bundle, notes = load_model(model)
@@ -22,36 +22,33 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
     if not hasattr(fitted, "predict"):
         raise Trouble(f"{type(fitted).__name__} cannot label new rows; cluster them together with the old")
     account = fitted.account()
+    with screen.stage(f"reading {data.name}"):
+        table = read_table(data)
+    if out is None:
+        ending = ".csv" if table.frame is None else data.suffix
+        if ending == ".gz":
+            ending = data.suffixes[-2]
+        out = Path(f"{data.name.split('.')[0] or 'table'}-clusters{ending}")
+    if out.exists() and out.samefile(data):
+        raise Trouble(f"{out} is the table itself; give another name with -o")
+    with screen.stage("preparing the columns"):
+        X = plan.transform(table, impute=impute)
+    notes += [*table.notes, *plan.notes_of_last]
     try:
-        with screen.stage(f"reading {data.name}"):
-            table = read_table(data)
-        if out is None:
-            ending = ".csv" if table.frame is None else data.suffix
-            if ending == ".gz":
-                ending = data.suffixes[-2]
-            out = Path(f"{data.name.split('.')[0] or 'table'}-clusters{ending}")
-        if out.exists() and out.samefile(data):
-            raise Trouble(f"{out} is the table itself; give another name with -o")
-        with screen.stage("preparing the columns"):
-            X = plan.transform(table, impute=impute)
-        notes += [*table.notes, *plan.notes_of_last]
-        try:
-            with screen.stage("finding the nearest clusters"):
-                labels = fitted.predict(X)
-                sure = None if account.certainty is None else fitted.predict_proba(X).max(axis=1)
-        except (ValueError, TypeError) as error:
-            raise Trouble(told(error)) from None
-        if account.metric == "cosine":
-            labels, told_empty = _without_empty_rows(labels, X)
-            notes += told_empty
-        column = free_name(table, "cluster")
-        added = {column: labels}
-        if sure is not None:
-            added[free_name(table, "probability")] = sure
-        with whole_file(out, force) as file, screen.stage("writing"):
-            write_table(table, file, added)
-    except TableError as error:
-        raise Trouble(str(error)) from None
+        with screen.stage("finding the nearest clusters"):
+            labels = fitted.predict(X)
+            sure = None if account.certainty is None else fitted.predict_proba(X).max(axis=1)
+    except (ValueError, TypeError) as error:
+        raise Trouble(told(error)) from None
+    if account.metric == "cosine":
+        labels, told_empty = _without_empty_rows(labels, X)
+        notes += told_empty
+    column = free_name(table, "cluster")
+    added = {column: labels}
+    if sure is not None:
+        added[free_name(table, "probability")] = sure
+    with whole_file(out, force) as file, screen.stage("writing"):
+        write_table(table, file, added)
     import numpy as np
 
     from coterie.report._facts import IN_DOUBT

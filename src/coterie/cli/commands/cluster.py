@@ -15,7 +15,7 @@ from coterie.cli._job.output_folder import MARK, check_free, whole_folder
 from coterie.cli._job.request import Job, Request, prepare
 from coterie.cli._speak.command_line import typed, with_options
 from coterie.cli._speak.screen import Screen, as_json
-from coterie.cli._speak.trouble import DONE, Trouble, in_options, one_line
+from coterie.cli._speak.trouble import DONE, in_options, one_line
 
 if TYPE_CHECKING:
     from coterie.base import Certainty
@@ -44,13 +44,9 @@ def cluster(
     say_data(job, screen)
     screen.say(f"Method: {_method_words(job)}")
     if plan_only:
-        screen.table(
-            ["column", "use", "why"],
-            [
-                (one_line(column.name), column.use, column.reason)
-                for column in job.plan.columns[:_MOST_LISTED]
-            ],
-        )
+        shown = job.plan.columns[:_MOST_LISTED]
+        rows = [(one_line(column.name), column.use, column.reason) for column in shown]
+        screen.table(["column", "use", "why"], rows)
         if len(job.plan.columns) > _MOST_LISTED:
             screen.say(f"... and {len(job.plan.columns) - _MOST_LISTED:,} more columns; --json lists all.")
         screen.say(f"Would write {target}; nothing was done.")
@@ -104,22 +100,17 @@ def _write(
     """Write everything but the file that marks a whole run; the names of the files."""
     import joblib
 
-    from coterie.tables import TableError, free_name, write_table
+    from coterie.tables import free_name, write_table
 
-    ending = next(
-        (suffix for suffix in reversed(job.table.path.suffixes) if suffix.lower() in _WRITTEN_AS), ""
-    )
-    labels_file = f"labels.{_WRITTEN_AS.get(ending.lower(), 'csv')}"
+    endings = [suffix.lower() for suffix in job.table.path.suffixes if suffix.lower() in _WRITTEN_AS]
+    labels_file = f"labels.{_WRITTEN_AS[endings[-1]] if endings else 'csv'}"
     facts["label_column"] = free_name(job.table, "cluster")
     sure, certainty = {}, model.account().certainty
     if certainty is not None:
         facts["probability_column"] = free_name(job.table, "probability")
         sure[facts["probability_column"]] = certainty.own(model.labels_)
     with screen.stage("writing labels"):
-        try:
-            write_table(job.table, folder / labels_file, {facts["label_column"]: model.labels_, **sure})
-        except TableError as error:
-            raise Trouble(str(error)) from None
+        write_table(job.table, folder / labels_file, {facts["label_column"]: model.labels_, **sure})
     files = [labels_file]
     plain, weight = None, job.fit_words.get("sample_weight")
     if report:
@@ -128,11 +119,13 @@ def _write(
         with screen.stage("clustering without what you know, to compare"):
             plain = plain_labels(model, X, sample_weight=weight)
     if job.known:
+        import polars as pl
+
         from coterie.report import constraint_outcomes
 
         with screen.stage("writing constraints"):
             outcomes = constraint_outcomes(model, X, job.known, plain, sample_weight=weight)
-            _write_rows(folder / "constraints.csv", outcomes)
+            pl.DataFrame(outcomes, strict=False).write_csv(folder / "constraints.csv")
         files.append("constraints.csv")
     bundle = {
         "format": MODEL_FORMAT,
@@ -171,12 +164,6 @@ def _write(
     return files
 
 
-def _write_rows(path: Path, columns: dict[str, Any]) -> None:
-    import polars as pl
-
-    pl.DataFrame(columns, strict=False).write_csv(path)
-
-
 def notes_of(facts: dict[str, Any]) -> list[str]:
     """What the report says about how the run was made."""
     return [*facts["features"], f"Method: {facts['method']} ({facts['reason']}).", *facts["warnings"]]
@@ -186,12 +173,11 @@ def notes_of(facts: dict[str, Any]) -> list[str]:
 
 
 def _method_words(job: Job) -> str:
-    parameters = dict(job.parameters)
-    threshold = parameters.get("distance_threshold")
+    threshold = job.parameters.get("distance_threshold")
     k = f"k = {job.n_clusters}"
     if job.n_clusters is None:
         k = "k is found by the method" if threshold is None else "k follows from the distance"
-    given = "".join(f", {name} = {value}" for name, value in parameters.items())
+    given = "".join(f", {name} = {value}" for name, value in job.parameters.items())
     distance = ", cosine distance" if job.metric == "cosine" else ""
     along = "" if job.neighbours is None else f", connected along {job.neighbours.path.name}"
     return f"{job.choice.method.name} ({job.choice.reason}); {k}{given}{along}{distance}"

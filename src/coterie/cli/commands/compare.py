@@ -7,6 +7,7 @@ import shlex
 from typing import Any
 
 from coterie.cli._job.fit import features_of
+from coterie.cli._job.method import finders
 from coterie.cli._job.request import Job, Request, prepare
 from coterie.cli._speak.command_line import typed, with_options
 from coterie.cli._speak.screen import Screen
@@ -84,31 +85,18 @@ def _parameters(job: Job, names: list[str] | None) -> dict[str, Any]:
 
 def _cells(row: dict[str, Any], k: int) -> list[str]:
     if row["status"] != "ok":
-        return [row["method"], "", "", "", "", "", "", row["status"]]
-    return [
-        row["method"],
-        _share(row["score"]),
-        _share(row["error"]),
-        _share(row["must_met"]),
-        _share(row["cannot_met"]),
-        _share(row["kept_broken"]),
-        f"{row['seconds']:.3f}",
-        ", ".join(["chosen"] * row["chosen"] + _other_number(row, k)),
-    ]
+        return [row["method"], *[""] * 6, row["status"]]
+    numbers = ("score", "error", "must_met", "cannot_met", "kept_broken", "seconds")
+    told = ", ".join(["chosen"] * row["chosen"] + _other_number(row, k))
+    return [row["method"], *(_share(row[name]) for name in numbers), told]
 
 
 def _other_number(row: dict[str, Any], k: int) -> list[str]:
     """How many clusters there were, where that is not the number asked for."""
     fewest, most = row["fewest"], row["most"]
-    if most <= k and row["method"] not in _finders():  # some clusters may be empty
+    if most <= k and row["method"] not in finders():  # some clusters may be empty
         return []
     return [f"{fewest:,} clusters" if fewest == most else f"{fewest:,} to {most:,} clusters"]
-
-
-def _finders() -> set[str]:
-    from coterie.methods import METHODS
-
-    return {method.name for method in METHODS if not method.takes_k}
 
 
 def _share(value: float | None) -> str:
@@ -124,7 +112,7 @@ def _next_command(chosen: str, request: Request) -> str:
         for column in (request.labels, request.distinct, request.across):
             words = words if column is None else with_options(words, "--drop", column)
     else:
-        if chosen in _finders():
+        if chosen in finders():
             words = [word for word in _without(words, ["-k", "--clusters"]) if not _SHORT_K.fullmatch(word)]
         words = with_options(words, "--method", chosen)
     return shlex.join(["coterie", "cluster", *words])

@@ -20,31 +20,24 @@ _NEEDED = {"data", "command", "features", "method", "reason", "warnings", "map",
 
 def report(run: Path, screen: Screen, *, map_columns: str | None, title: str | None) -> int:
     """Make `report.html` and its pictures anew."""
-    from coterie.tables import TableError
-
     facts = _read_facts(run)
     with screen.stage("reading the run"):
         bundle, notes = load_model(run)
     for note in notes:
         screen.say(note)
     model, plan = bundle["model"], bundle["plan"]
-    try:
-        with screen.stage("reading the rows"):
-            table = _read_rows(run, facts, bundle)
-        with screen.stage("preparing the columns"):
-            X = plan.transform(table)
-        coordinates, names = coordinates_of(Request(run, map_columns=map_columns or facts["map"]), table)
-    except TableError as error:
-        raise Trouble(str(error)) from None
+    with screen.stage("reading the rows"):
+        table = _read_rows(run, facts, bundle)
+    with screen.stage("preparing the columns"):
+        X = plan.transform(table)
+    coordinates, names = coordinates_of(Request(run, map_columns=map_columns or facts["map"]), table)
     if len(model.labels_) != table.n_rows:
         raise Trouble(f"{table.path} has {table.n_rows:,} rows, but the run had {len(model.labels_):,}")
     from coterie.report import write_report
 
     # written beside the old ones and moved into place one by one: what is there is always whole
-    with (
-        tempfile.TemporaryDirectory(dir=run, prefix=".report-") as folder,
-        screen.stage("writing the report"),
-    ):
+    hidden = tempfile.TemporaryDirectory(dir=run, prefix=".report-")
+    with hidden as folder, screen.stage("writing the report"):
         write_report(
             Path(folder) / "report.html",
             model,

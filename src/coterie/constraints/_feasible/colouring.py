@@ -92,7 +92,7 @@ def apart_graph(contracted: Contracted) -> ApartGraph:
 
     edges = [np.column_stack([np.repeat(number, np.diff(contracted.indptr)), number[contracted.indices]])]
     edges += [all_pairs(number[clique]) for clique in cliques if len(clique) <= _SMALL_CLIQUE]
-    indptr, indices = _csr(len(nodes), edges)
+    indptr, indices = edges_csr(len(nodes), np.concatenate(edges))
 
     large = [number[clique] for clique in cliques if len(clique) > _SMALL_CLIQUE]
     clique_ptr, in_clique = _transpose(len(nodes), large, [np.full(len(c), i) for i, c in enumerate(large)])
@@ -162,12 +162,10 @@ def pairs_across(codes: IntArray) -> IntArray:
     return np.column_stack([np.repeat(np.arange(len(codes)), n_met), met])
 
 
-def _csr(n_nodes: int, edges: list[IntArray]) -> tuple[IntArray, IntArray]:
-    every = np.concatenate(edges)
-    indptr, indices, _, _ = sparse_graph(
-        n_nodes, every, np.zeros(len(every)), np.zeros(len(every), dtype=np.int64)
-    )
-    return indptr, indices
+def edges_csr(n_nodes: int, edges: IntArray) -> tuple[IntArray, IntArray]:
+    """The graph of some edges, which may be given twice (CSR)."""
+    nothing = np.zeros(len(edges), dtype=np.int64)
+    return sparse_graph(n_nodes, edges, nothing.astype(np.float64), nothing)[:2]
 
 
 def _transpose(n: int, member: list[IntArray], value: list[IntArray]) -> tuple[IntArray, IntArray]:
@@ -209,8 +207,7 @@ def core_edges(
             edges += [np.column_stack([first, np.full(len(first), s)]) for s in second[:1]]
             continue
         edges.append(member[pairs_across(code)])
-    indptr, indices = _csr(len(core), edges)
-    return core, indptr, indices
+    return core, *edges_csr(len(core), np.concatenate(edges))
 
 
 @kernel

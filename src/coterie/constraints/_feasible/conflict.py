@@ -15,7 +15,8 @@ import numpy as np
 
 from coterie._compiled import kernel
 from coterie._words import count_of
-from coterie.constraints._model.closure import shortest_tree, sparse_graph
+from coterie.constraints._feasible.colouring import edges_csr
+from coterie.constraints._model.closure import shortest_tree
 from coterie.constraints._model.statements import IntArray, frozen
 from coterie.constraints._reading.inputs import Ids, item_name
 
@@ -329,12 +330,8 @@ def _ways_between(c: Constraints, terminals: Sequence[int]) -> tuple[IntArray, l
             label_of.append((position, code))
     edges = np.concatenate(links)
     nodes = np.unique(edges)
-    local = np.searchsorted(nodes, edges)
-    indptr, indices, _, _ = sparse_graph(
-        len(nodes), local, np.zeros(len(local)), np.zeros(len(local), dtype=np.int64)
-    )
     ends = np.searchsorted(nodes, np.asarray(terminals))
-    parent, _ = shortest_tree(indptr, indices, int(ends[0]))
+    parent, _ = shortest_tree(*edges_csr(len(nodes), np.searchsorted(nodes, edges)), int(ends[0]))
 
     needed = np.zeros(len(nodes), dtype=np.int64)
     climbed = np.empty(len(nodes), dtype=np.int64)

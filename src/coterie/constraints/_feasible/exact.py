@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from coterie._compiled import kernel
-from coterie.constraints._model.closure import join, shortest_tree, sparse_graph
+from coterie.constraints._feasible.colouring import edges_csr
+from coterie.constraints._model.closure import join, shortest_tree
 from coterie.constraints._model.statements import IntArray
 
 Verdict = Literal["feasible", "infeasible", "undecided"]
@@ -319,9 +320,7 @@ def shrink(
     def still_needs_more(rest: IntArray) -> bool | None:
         nonlocal budget
         nodes, compact = np.unique(rest, return_inverse=True)
-        unused = np.zeros(len(rest), dtype=np.int64)
-        graph = sparse_graph(len(nodes), compact.reshape(-1, 2), unused.astype(np.float64), unused)
-        result = search(graph[0], graph[1], k, budget)
+        result = search(*edges_csr(len(nodes), compact.reshape(-1, 2)), k, budget)
         budget -= result.steps
         return None if result.verdict == "undecided" else result.verdict == "infeasible"
 

@@ -77,16 +77,13 @@ class Explanation:
     def _tell_suggestion(self) -> str:
         if self.suggestion is None:
             return f"No set of pairs to drop was found ({self.reason})."
-        listed = []
-        tables = (self.suggestion.must_table, self.suggestion.cannot_table)
-        for kind, table in zip((MUST_LINK, CANNOT_LINK), tables, strict=True):
+        listed, known = [], self.suggestion
+        for kind, table in ((MUST_LINK, known.must_table), (CANNOT_LINK, known.cannot_table)):
             shown = table.take(slice(0, _SHOWN))
-            for (i, j), weight, hard in zip(
-                shown.ij.tolist(), shown.weight.tolist(), shown.hard.tolist(), strict=True
-            ):
-                pair = dash(self.suggestion._ids).join(self.suggestion.item_name(item) for item in (i, j))
+            for ends, weight, hard in zip(shown.ij, shown.weight, shown.hard, strict=True):
+                pair = dash(known._ids).join(known.item_name(int(item)) for item in ends)
                 listed.append(f"{kind} {pair} ({'hard' if hard else f'weight {weight:g}'})")
-        n_pairs = self.suggestion.n_pairs
+        n_pairs = known.n_pairs
         told = f"drop {count_of(n_pairs, 'pair')}: {', '.join(listed[:_SHOWN])}"
         told += ", ..." if n_pairs > _SHOWN else ""
         if self.complete:
@@ -109,15 +106,8 @@ def explain(c: Constraints, n_clusters: int | None, *, budget: int) -> Explanati
             return Explanation(answer.status, n_clusters, None, 0, None, feasible, answer.reason)
         conflict = _filtered(c, conflict, budget)
     way_out = suggest(c, n_clusters, budget)
-    return Explanation(
-        "infeasible",
-        n_clusters,
-        conflict,
-        n_contradictions,
-        way_out.dropped,
-        way_out.complete,
-        way_out.reason,
-    )
+    told = way_out.dropped, way_out.complete, way_out.reason
+    return Explanation("infeasible", n_clusters, conflict, n_contradictions, *told)
 
 
 def _filtered(c: Constraints, conflict: Conflict, budget: int) -> Conflict:

@@ -8,6 +8,7 @@ until the rest is feasible. The cheapest set of all is intractable to find.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from coterie._words import count_of
 from coterie.constraints._feasible.conflict import Conflict, contradiction
 from coterie.constraints._feasible.feasible import check, first_contradiction
 from coterie.constraints._model.closure import find_components
-from coterie.constraints._model.statements import BoolArray, IntArray, Pairs, find_rows
+from coterie.constraints._model.statements import NO_PAIRS, BoolArray, Group, IntArray, Pairs, find_rows
 
 if TYPE_CHECKING:
     from coterie.constraints._constraints import Constraints
@@ -45,7 +46,7 @@ def suggest(c: Constraints, n_clusters: int | None, budget: int) -> WayOut:
     rest = c
     if n_clusters == 1:  # nothing may be apart
         silent = c.cannot_table.take(~c.cannot_table.active)
-        rest = type(c)._from_parts(c.n_items, c.must_table, silent, c.groups, c._ids)
+        rest = _only(c, c.must_table, silent, c.groups)
     elif c.contracted.n_contradictions:
         tries = [_keep_strongest(c)]
         n_broken = len(c.contracted.broken_pairs)
@@ -90,10 +91,10 @@ def _cut_shared_links(c: Constraints) -> Constraints:
         best = int(np.argmax(gain)) if must.n else 0
         if not len(broken) or not must.n or gain[best] <= 0:
             break
-        c = type(c)._from_parts(c.n_items, must.take(np.arange(must.n) != best), cannot, c.groups, c._ids)
+        c = _only(c, must.take(np.arange(must.n) != best), cannot, c.groups)
     keep = np.ones(cannot.n, dtype=bool)
     keep[c.contracted.broken_pairs] = False
-    return type(c)._from_parts(c.n_items, c.must_table, cannot.take(keep), c.groups, c._ids)
+    return _only(c, c.must_table, cannot.take(keep), c.groups)
 
 
 def _next_conflict(c: Constraints, n_clusters: int | None, budget: int) -> Conflict | str | None:
@@ -110,18 +111,13 @@ def _put_back(c: Constraints, dropped: Constraints, n_clusters: int | None, budg
     """Return dropped pairs that turn out not to hurt, strongest first."""
     if dropped.n_pairs > _MAX_ROUNDS or dropped.n_pairs * c.n_pairs > _MAX_WORK or n_clusters == 1:
         return c
-    singles = [_only(c, dropped.must_table.take([row]), _none(c)) for row in range(dropped.must_table.n)]
-    singles += [_only(c, _none(c), dropped.cannot_table.take([row])) for row in range(dropped.cannot_table.n)]
-    for single in sorted(singles, key=_strength, reverse=True):
+    singles = [_only(c, dropped.must_table.take([row]), NO_PAIRS) for row in range(dropped.must_table.n)]
+    singles += [_only(c, NO_PAIRS, dropped.cannot_table.take([row])) for row in range(dropped.cannot_table.n)]
+    for single in sorted(singles, key=_price, reverse=True):
         more = c | single
         if _next_conflict(more, n_clusters, budget) is None:
             c = more
     return c
-
-
-def _strength(c: Constraints) -> tuple[bool, float]:
-    tables = (c.must_table, c.cannot_table)
-    return any(bool(t.hard.any()) for t in tables), float(sum(t.weight.sum() for t in tables))
 
 
 def _weakest_pair(c: Constraints, conflict: Conflict) -> Constraints | None:
@@ -130,26 +126,20 @@ def _weakest_pair(c: Constraints, conflict: Conflict) -> Constraints | None:
         rows = find_rows(table, pairs)
         if not len(rows):
             continue
-        weakest = rows[np.lexsort((table.weight[rows], table.hard[rows]))[:1]]
-        one, none = table.take(weakest), _none(c)
-        singles.append(_only(c, one, none) if table is c.must_table else _only(c, none, one))
+        one = table.take(rows[np.lexsort((table.weight[rows], table.hard[rows]))[:1]])
+        singles.append(_only(c, one, NO_PAIRS) if table is c.must_table else _only(c, NO_PAIRS, one))
     # at equal strength a cannot-link goes: it undoes less than a link that ties many
-    return min(reversed(singles), key=_strength, default=None)
+    return min(reversed(singles), key=_price, default=None)
 
 
-def _none(c: Constraints) -> Pairs:
-    return c.must_table.take(slice(0, 0))
-
-
-def _only(c: Constraints, must: Pairs, cannot: Pairs) -> Constraints:
-    return type(c)._from_parts(c.n_items, must, cannot, (), c._ids)
+def _only(c: Constraints, must: Pairs, cannot: Pairs, groups: Sequence[Group] = ()) -> Constraints:
+    return type(c)._from_parts(c.n_items, must, cannot, groups, c._ids)
 
 
 def _difference(c: Constraints, rest: Constraints) -> Constraints:
-    gone = []
-    for before, after in ((c.must_table, rest.must_table), (c.cannot_table, rest.cannot_table)):
-        gone.append(before.take(find_rows(after, before.ij) < 0))
-    return _only(c, gone[0], gone[1])
+    tables = (c.must_table, rest.must_table), (c.cannot_table, rest.cannot_table)
+    must, cannot = (before.take(find_rows(after, before.ij) < 0) for before, after in tables)
+    return _only(c, must, cannot)
 
 
 def _keep_strongest(c: Constraints) -> Constraints:
@@ -159,7 +149,7 @@ def _keep_strongest(c: Constraints) -> Constraints:
     """
     must, cannot = c.must_table, c.cannot_table
     # labels are given: what they join is one node from the start
-    node = find_components(c.n_items, must.take(slice(0, 0)), c.groups)
+    node = find_components(c.n_items, NO_PAIRS, c.groups)
     hard = np.concatenate([must.hard, cannot.hard])
     weight = np.concatenate([must.weight, cannot.weight])
     active = np.concatenate([must.active, cannot.active])
@@ -188,9 +178,7 @@ def _keep_strongest(c: Constraints) -> Constraints:
         if best is None or price < best[0]:
             best = (price, ~lost)
     assert best is not None
-    return type(c)._from_parts(
-        c.n_items, must.take(best[1][: must.n]), cannot.take(best[1][must.n :]), c.groups, c._ids
-    )
+    return _only(c, must.take(best[1][: must.n]), cannot.take(best[1][must.n :]), c.groups)
 
 
 @kernel

@@ -12,6 +12,7 @@ import math
 import numbers
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -117,17 +118,14 @@ def from_matrix(matrix: Any) -> tuple[int, Pairs, Pairs]:
         raise ValueError(f"the matrix must be square, items by items; got shape {shape}.")
     bad = np.flatnonzero(~np.isfinite(value))
     if len(bad):
-        raise ValueError(
-            f"entry ({i[bad[0]]}, {j[bad[0]]}) of the matrix is {value[bad[0]]}; entries are finite."
-        )
+        where = f"({i[bad[0]]}, {j[bad[0]]})"
+        raise ValueError(f"entry {where} of the matrix is {value[bad[0]]}; entries are finite.")
     stated = value != 0
     i, j, value = i[stated].astype(np.int64), j[stated].astype(np.int64), value[stated]
     below = np.flatnonzero((i == j) & (value < 0))
     if len(below):
-        at = i[below[0]]
-        raise ValueError(
-            f"entry ({at}, {at}) of the matrix is negative: an item cannot be apart from itself."
-        )
+        where = f"({i[below[0]]}, {i[below[0]]})"
+        raise ValueError(f"entry {where} of the matrix is negative: an item cannot be apart from itself.")
     i, j, value = _one_triangle(i, j, value)
     n = int(shape[0])
     tables = []
@@ -216,18 +214,15 @@ def from_columns(
     return n, tables[0], tables[1], tuple(groups), ids
 
 
+@dataclass(frozen=True)
 class _TableReader:
     """Cells of a table by column and row, with complaints that say where."""
 
-    def __init__(
-        self,
-        columns: dict[str, list[Any]],
-        ids: Ids | None,
-        place: str,
-        row_numbers: Sequence[int],
-        text: bool,
-    ) -> None:
-        self.columns, self.ids, self.place, self.numbers, self.text = columns, ids, place, row_numbers, text
+    columns: dict[str, list[Any]]
+    ids: Ids | None
+    place: str
+    numbers: Sequence[int]
+    text: bool
 
     def complaint(self, row: int, what: str) -> ValueError:
         return ValueError(f"{self.place} {self.numbers[row]}: {what}.")
@@ -253,17 +248,12 @@ class _TableReader:
         if self.ids is not None:
             value = self.columns[column][row]  # as written: blanks may belong to an id
             return self.ids.row(value, f"{self.place} {self.numbers[row]}", text=self.text)
-        if isinstance(value, str):
-            number = int(value) if _WHOLE.fullmatch(value) else None
-        else:
-            number = int(value) if _is_whole(value) else None
-        if number is None:
-            raise self.complaint(
-                row, f"{column} is {value!r}, not a row number; if these are your own ids, pass `ids=`"
-            )
-        if abs(number) > 2**62:
+        if not (_WHOLE.fullmatch(value) if isinstance(value, str) else _is_whole(value)):
+            told = "not a row number; if these are your own ids, pass `ids=`"
+            raise self.complaint(row, f"{column} is {value!r}, {told}")
+        if abs(int(value)) > 2**62:
             raise self.complaint(row, f"{column} is {value!r}, too large for a row number")
-        return number
+        return int(value)
 
     def items(self, column: str, rows: Sequence[int]) -> IntArray:
         """Row numbers of a column: plain whole numbers at once, anything else cell by cell."""
@@ -294,9 +284,8 @@ class _TableReader:
         first = self.cell(column, rows[0])
         for row in rows:
             if self.cell(column, row) != first:
-                raise self.complaint(
-                    row, f"{column} differs within one group statement; number statements in `set`"
-                )
+                told = f"{column} differs within one group statement; number statements in `set`"
+                raise self.complaint(row, told)
         return first
 
     def pairs(self, rows: Sequence[int]) -> Pairs:
@@ -331,14 +320,9 @@ class _TableReader:
             raise self.complaint(rows[0], str(error).rstrip(".")) from None
         for row in rows:
             if self.cell("hard", row) is not None and self.flag(row) != (weight is None):
-                told = (
-                    "has a weight, so it is not hard"
-                    if weight is not None
-                    else "has no weight, so it is hard"
-                )
-                raise self.complaint(
-                    row, f"hard is {self.cell('hard', row)!r}, but this {kind} statement {told}"
-                )
+                told = "has no weight, so it is hard" if weight is None else "has a weight, so it is not hard"
+                hard = self.cell("hard", row)
+                raise self.complaint(row, f"hard is {hard!r}, but this {kind} statement {told}")
         names = [self.required("group", row) for row in rows]
         return make_group(kind, items, names, weight, self.said(rows[0]))
 
@@ -357,18 +341,14 @@ def to_columns(must: Pairs, cannot: Pairs, groups: Sequence[Group], ids: Ids | N
 
     for kind, table in ((MUST_LINK, must), (CANNOT_LINK, cannot)):
         confidence = [None if math.isnan(value) else value for value in table.confidence.tolist()]
-        cells = (named(table.ij[:, 0]), named(table.ij[:, 1]), table.weight.tolist(), confidence)
-        for i, j, weight, sure, hard, source in zip(
-            *cells, table.hard.tolist(), table.source_names(), strict=True
-        ):
-            rows.append((i, j, kind, weight, sure, hard, source, None, None))
+        said = table.weight.tolist(), confidence, table.hard.tolist(), table.source_names()
+        for i, j, *cells in zip(named(table.ij[:, 0]), named(table.ij[:, 1]), *said, strict=True):
+            rows.append((i, j, kind, *cells, None, None))
     for number, group in enumerate(groups):
         written = _written_names(group.names)
+        of_all = group.kind, group.weight, None, group.weight is None, group.source
         for item, code in zip(named(group.items), group.codes.tolist(), strict=True):
-            name = written[code]
-            rows.append(
-                (item, None, group.kind, group.weight, None, group.weight is None, group.source, name, number)
-            )
+            rows.append((item, None, *of_all, written[code], number))
     names = ("i", "j", "kind", "weight", "confidence", "hard", "source", "group", "set")
     columns = {name: [row[at] for row in rows] for at, name in enumerate(names)}
     if not groups:

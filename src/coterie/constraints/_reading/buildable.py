@@ -59,10 +59,8 @@ class Buildable(FrozenItems):
         ids: Any = None,
     ) -> None:
         names = None if ids is None else Ids(ids)
-        must, cannot = (
-            read_pairs(must_link, "must_link", names),
-            read_pairs(cannot_link, "cannot_link", names),
-        )
+        must = read_pairs(must_link, "must_link", names)
+        cannot = read_pairs(cannot_link, "cannot_link", names)
         n = infer_n_items(n_items, names, must, cannot)
         check_range(must, n, lambda row: f"must_link row {row}")
         check_range(cannot, n, lambda row: f"cannot_link row {row}")
@@ -80,12 +78,9 @@ class Buildable(FrozenItems):
             *read_source(source, total),
         )
         tables = []
-        for kind, name, part in (
-            (MUST_LINK, "must_link", slice(0, m)),
-            (CANNOT_LINK, "cannot_link", slice(m, None)),
-        ):
-            pairs = drop_self_pairs(every.take(part), kind, names, f"{name} row {{}}".format)
-            tables.append(canonical(pairs, "sum"))
+        for kind, part in ((MUST_LINK, slice(0, m)), (CANNOT_LINK, slice(m, None))):
+            where = f"{kind.replace('-', '_')} row {{}}".format
+            tables.append(canonical(drop_self_pairs(every.take(part), kind, names, where), "sum"))
         self._set(n, tables[0], tables[1], (), names)
 
     def _set(

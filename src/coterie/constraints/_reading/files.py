@@ -26,14 +26,16 @@ def read_file(path: Any, ids: Ids | None, n_items: int | None) -> Parts:
     ending = path.suffix.lower()
     if ending not in (".csv", ".json", ".parquet"):
         raise ValueError(f"{path.name}: unknown ending {ending!r}; constraint files end in {_KNOWN}.")
-    if ending == ".json":
-        return _read_json(path, ids, n_items)
     try:
         if ending == ".csv":
             columns, lines = _read_csv(path)
             return from_columns(columns, ids, n_items, place="line", row_numbers=lines, text=True)
-        columns = _read_parquet(path)
-        return from_columns(columns, ids, n_items, place="row", row_numbers=_rows(columns), text=False)
+        if ending == ".json":
+            columns, ids, n_items = _read_json(path, ids, n_items)
+        else:
+            columns = _read_parquet(path)
+        rows = range(max((len(cells) for cells in columns.values()), default=0))
+        return from_columns(columns, ids, n_items, place="row", row_numbers=rows, text=False)
     except UnicodeDecodeError:
         raise _not_utf8(path) from None
     except ValueError as error:
@@ -41,7 +43,6 @@ def read_file(path: Any, ids: Ids | None, n_items: int | None) -> Parts:
 
 
 def _not_utf8(path: Path) -> ValueError:
-    """The error for a file in another encoding, with the line."""
     content = path.read_bytes()
     try:
         content.decode("utf-8-sig")
@@ -49,10 +50,6 @@ def _not_utf8(path: Path) -> ValueError:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
     return ValueError(f"{path.name}: line {line} is not UTF-8 text; save the file as UTF-8.")
-
-
-def _rows(columns: dict[str, list[Any]]) -> range:
-    return range(max((len(cells) for cells in columns.values()), default=0))
 
 
 def _read_csv(path: Path) -> tuple[dict[str, list[Any]], list[int]]:
@@ -78,31 +75,23 @@ def _read_csv(path: Path) -> tuple[dict[str, list[Any]], list[int]]:
     return columns, numbers
 
 
-def _read_json(path: Path, ids: Ids | None, n_items: int | None) -> Parts:
+def _read_json(path: Path, ids: Ids | None, n_items: int | None) -> tuple[Any, Ids | None, int | None]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError:
-        raise _not_utf8(path) from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"{path.name}: not JSON: {error}.") from None
+        raise ValueError(f"not JSON: {error}.") from None
     except RecursionError:
-        raise ValueError(f"{path.name}: not a file of Coterie constraints: too deeply nested.") from None
+        raise ValueError("not a file of Coterie constraints: too deeply nested.") from None
     columns = content.get("table") if isinstance(content, dict) else None
     if columns is None or content.get("format") != _FORMAT:
-        raise ValueError(
-            f'{path.name}: not a file of Coterie constraints ("format": "{_FORMAT}" and "table").'
-        )
+        raise ValueError(f'not a file of Coterie constraints ("format": "{_FORMAT}" and "table").')
     if not isinstance(columns, dict) or len({len(cells) for cells in columns.values()}) > 1:
-        raise ValueError(f"{path.name}: the table must have columns of one length.")
-    own = content.get("ids")
-    if ids is None and own is not None:
-        ids = Ids(own)
+        raise ValueError("the table must have columns of one length.")
+    if ids is None and content.get("ids") is not None:
+        ids = Ids(content["ids"])
     if n_items is None:
         n_items = content.get("n_items") if ids is None else len(ids)
-    try:
-        return from_columns(columns, ids, n_items, place="row", row_numbers=_rows(columns), text=False)
-    except ValueError as error:
-        raise ValueError(f"{path.name}: {error}") from None
+    return columns, ids, n_items
 
 
 def _read_parquet(path: Path) -> dict[str, list[Any]]:
@@ -135,13 +124,8 @@ def write_file(path: Any, columns: dict[str, list[Any]], ids: Ids | None, n_item
         with path.open("w", newline="", encoding="utf-8") as file:
             table = csv.writer(file)
             table.writerow(columns)
-            for row in zip(*columns.values(), strict=True):
-                table.writerow(
-                    [
-                        "" if cell is None else str(cell).lower() if isinstance(cell, bool) else cell
-                        for cell in row
-                    ]
-                )
+            for row in zip(*columns.values(), strict=True):  # None is written as nothing
+                table.writerow([str(cell).lower() if isinstance(cell, bool) else cell for cell in row])
     elif ending == ".parquet":
         _need_pyarrow()
         import pyarrow.parquet as pq

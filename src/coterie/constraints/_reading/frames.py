@@ -25,12 +25,8 @@ def build_frame(columns: dict[str, list[Any]], library: str | None) -> Any:
 
         # pandas turns whole numbers beside a gap into floats, and large ids would change
         broken = {name for name, cells in columns.items() if None in cells and int in map(type, cells)}
-        return pd.DataFrame(
-            {
-                name: pd.Series(cells, dtype=object if name in broken else None)
-                for name, cells in columns.items()
-            }
-        )
+        kinds = {name: object if name in broken else None for name in columns}
+        return pd.DataFrame({name: pd.Series(columns[name], dtype=kind) for name, kind in kinds.items()})
     import narwhals as nw
 
     return nw.from_dict(columns, backend=cast(Any, library)).to_native()

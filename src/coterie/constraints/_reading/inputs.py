@@ -169,16 +169,12 @@ def _whole(array: NDArray[Any]) -> BoolArray:
     if array.dtype.kind == "f":
         array = array.astype(np.float64)
         return (np.abs(array) <= _LARGEST) & (array == np.floor(array))
-    cells = array.ravel().tolist()
-    good = [
-        isinstance(x, int | float | np.integer | np.floating) and not isinstance(x, bool) and _fits(x)
-        for x in cells
-    ]
-    return np.array(good, dtype=bool).reshape(array.shape)
+    return np.array([_is_row(cell) for cell in array.ravel().tolist()], dtype=bool).reshape(array.shape)
 
 
-def _fits(number: Any) -> bool:
-    return bool(abs(number) <= _LARGEST and number == int(number))
+def _is_row(cell: Any) -> bool:
+    is_number = isinstance(cell, int | float | np.integer | np.floating) and not isinstance(cell, bool)
+    return bool(is_number and abs(cell) <= _LARGEST and cell == int(cell))
 
 
 def _shape_complaint(rows: Any, name: str, width: int) -> str:

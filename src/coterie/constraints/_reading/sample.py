@@ -130,10 +130,9 @@ def _draw_easy(
     kept = np.empty((0, 2), dtype=np.int64)
 
     def is_easy(pairs: IntArray) -> bool:
-        tables = []
-        for rows in (label[pairs[:, 0]] == label[pairs[:, 1]], label[pairs[:, 0]] != label[pairs[:, 1]]):
-            tables.append(canonical(plain_pairs(pairs[rows]), "sum"))
-        graph = apart_graph(contract(find_components(n_items, tables[0], ()), tables[1], ()))
+        same = label[pairs[:, 0]] == label[pairs[:, 1]]
+        must, cannot = (canonical(plain_pairs(pairs[rows]), "sum") for rows in (same, ~same))
+        graph = apart_graph(contract(find_components(n_items, must, ()), cannot, ()))
         return not peel(graph, k)[1].any()
 
     def add(batch: IntArray) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -46,35 +47,17 @@ class DoubtfulPair:
 
 @dataclass(frozen=True)
 class Sureness:
-    """What a model doubts.
+    """What a model doubts."""
 
-    Attributes
-    ----------
-    own : array of shape (n_items,)
-        The probability of the cluster that each item is in.
-    rival, other : array of shape (n_items,)
-        The most probable other cluster (-1: there is none), and its probability.
-    bands : tuple of (str, int)
-        How many items have which probability.
-    items : tuple of DoubtfulItem
-        Those most in doubt, the worst first.
-    pairs : tuple of DoubtfulPair
-        Stated pairs most in doubt, the worst first.
-    n_pairs, n_pairs_in_doubt : int
-        How many pairs have a probability, and how many of these are in doubt.
-    told : tuple of str
-        Sentences: how the probabilities were found, and what is wrong with them.
-    """
-
-    own: Floats
-    rival: Ints
+    own: Floats  # the probability of the cluster that each item is in
+    rival: Ints  # the most probable other cluster (-1: there is none), and its probability
     other: Floats
-    bands: tuple[tuple[str, int], ...]
-    items: tuple[DoubtfulItem, ...]
+    bands: tuple[tuple[str, int], ...]  # how many items have which probability
+    items: tuple[DoubtfulItem, ...]  # those most in doubt, the worst first
     pairs: tuple[DoubtfulPair, ...]
-    n_pairs: int
+    n_pairs: int  # how many have a probability, and how many of these are in doubt
     n_pairs_in_doubt: int
-    told: tuple[str, ...]
+    told: tuple[str, ...]  # how the probabilities were found, and what is wrong with them
 
     def below(self, limit: float) -> int:
         """How many items are less probable than this where they are."""
@@ -94,13 +77,18 @@ def read_sureness(account: Account, labels: Ints, names: Any = str) -> Sureness 
     other = others[np.arange(len(labels)), rival]
     del others
     worst = np.argsort(own, kind="stable")[:MOST_ITEMS]
+    worst = worst[own[worst] < IN_DOUBT]
+    likely = np.argsort(-found[worst], axis=1, kind="stable")[:, :2].tolist()
     pairs, n_pairs, n_in_doubt = _pairs(certainty.agreement, account.known, labels)
     return Sureness(
         own=own,
         rival=np.where(other < 0, -1, rival),
         other=np.maximum(other, 0.0),
         bands=_bands(own),
-        items=tuple(_item(found, labels, item) for item in worst[own[worst] < IN_DOUBT].tolist()),
+        items=tuple(
+            DoubtfulItem(item, int(labels[item]), tuple((h, float(found[item, h])) for h in first))
+            for item, first in zip(worst.tolist(), likely, strict=True)
+        ),
         pairs=pairs,
         n_pairs=n_pairs,
         n_pairs_in_doubt=n_in_doubt,
@@ -120,15 +108,9 @@ def _bands(own: Floats) -> tuple[tuple[str, int], ...]:
     return tuple(bands if counts[0] else bands[1:])  # with two clusters hardly anything is below one half
 
 
-def _item(found: Floats, labels: Ints, item: int) -> DoubtfulItem:
-    first = np.argsort(-found[item], kind="stable")[:2].tolist()
-    return DoubtfulItem(item, int(labels[item]), tuple((h, float(found[item, h])) for h in first))
-
-
 def _pairs(
     agreement: Any, known: Constraints | None, labels: Ints
 ) -> tuple[tuple[DoubtfulPair, ...], int, int]:
-    """The stated pairs most in doubt, how many have a probability, and how many are in doubt."""
     if agreement is None or known is None:
         return (), 0, 0
     must, cannot = known.must_table, known.cannot_table
@@ -147,10 +129,11 @@ def _pairs(
     return tuple(pairs), int(active.sum()), len(in_doubt)
 
 
-def _inference(certainty: Certainty) -> list[str]:
-    told = certainty.inference
-    found = [] if told is None else [f"How the probabilities were found: {told.removesuffix('.')}."]
-    return [*found, *([certainty.remark] if certainty.remark else [])]
+def _inference(certainty: Certainty) -> Iterator[str]:
+    if certainty.inference is not None:
+        yield f"How the probabilities were found: {certainty.inference.removesuffix('.')}."
+    if certainty.remark:
+        yield certainty.remark
 
 
 def _dropped(dropped: Constraints | None, labels: Ints, names: Any) -> list[str]:

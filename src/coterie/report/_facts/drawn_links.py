@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from coterie._words import count_of
-from coterie.report._facts.outcomes import Judged, Outcomes
+from coterie.report._facts.outcomes import Outcomes
 from coterie.report._facts.rows import Ints
 
 MOST_LINES = 500
@@ -43,17 +43,20 @@ def choose_lines(outcomes: Outcomes, seed: int) -> Lines:
     """Choose what to draw; drawn last are the broken ones, so that they lie on top."""
     rng = np.random.default_rng(seed)
     both = outcomes.must, outcomes.cannot
-    n_met = sum(int((judged.active & ~judged.broken).sum()) for judged in both)
-    n_broken = sum(int(judged.broken.sum()) for judged in both)
+    masks = [judged.active & ~judged.broken for judged in both], [judged.broken for judged in both]
+    n_met, n_broken = (sum(int(mask.sum()) for mask in some) for some in masks)
     most_broken = min(n_broken, MOST_LINES)
     most_met = n_met if n_met + n_broken <= MOST_LINES else max(MOST_LINES - most_broken, _MOST_MET_BESIDE)
-    met = _some([judged.active & ~judged.broken for judged in both], most_met, rng)
-    broken = _some([judged.broken for judged in both], most_broken, rng)
-    lines = [_line(judged, row, False) for judged, rows in zip(both, met, strict=True) for row in rows]
-    lines += [_line(judged, row, True) for judged, rows in zip(both, broken, strict=True) for row in rows]
+    chosen = _some(masks[0], most_met, rng), _some(masks[1], most_broken, rng)
+    lines = [
+        Line(judged.kind, broken, *judged.table.ij[row].tolist())
+        for broken, tables in zip((False, True), chosen, strict=True)
+        for judged, rows in zip(both, tables, strict=True)
+        for row in rows
+    ]
     notes = []
-    drawn_met, drawn_broken = sum(map(len, met)), sum(map(len, broken))
-    if drawn_met + drawn_broken < n_met + n_broken:
+    drawn_met, drawn_broken = (sum(map(len, tables)) for tables in chosen)
+    if len(lines) < n_met + n_broken:
         notes.append(
             f"Drawn are {drawn_broken:,} of {count_of(n_broken, 'broken statement')} and a random "
             f"{drawn_met:,} of {n_met:,} that hold."
@@ -74,8 +77,3 @@ def _some(masks: list[np.ndarray], most: int, rng: np.random.Generator) -> list[
     ends = np.cumsum([0, *map(len, rows)])
     cuts = np.searchsorted(keep, ends)
     return [part[keep[cuts[at] : cuts[at + 1]] - ends[at]].tolist() for at, part in enumerate(rows)]
-
-
-def _line(judged: Judged, row: int, broken: bool) -> Line:
-    i, j = judged.table.ij[row].tolist()
-    return Line(judged.kind, broken, i, j)

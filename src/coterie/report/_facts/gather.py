@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from coterie._words import count_of
-from coterie.base import Account, Section, Trace, account_of, check_sample_weight
+from coterie.base import Account, account_of, check_sample_weight
 from coterie.constraints import Constraints, as_constraints
 from coterie.report._facts.cards import Card, largest_clusters, make_cards
 from coterie.report._facts.doubt import Sureness, read_sureness
@@ -31,13 +31,12 @@ from coterie.report._page.numbers import value_of
 class Made:
     """How the page came about."""
 
+    title: str
     method: str
-    what: str | None
-    source: str | None
-    parameters: tuple[tuple[str, str], ...]
-    versions: tuple[tuple[str, str], ...]
+    parameters: dict[str, str]
+    versions: dict[str, str]
     command: str | None
-    notes: tuple[str, ...]
+    notes: Sequence[str]
     date: str
     seconds: float | None
 
@@ -46,47 +45,27 @@ class Made:
 class Facts:
     """What the page says; see the modules that make the parts."""
 
-    title: str
+    account: Account
+    made: Made
     verdict: str
     all_well: bool
     n_items: int
     n_clusters: int
+    n_features: int
     labels: Ints
     counts: Ints
     n_stated: int
     n_broken: int
-    names: Names
+    names: Callable[[int], str]
     map: Map
     lines: Lines
     cards: tuple[Card, ...]
     weighed: tuple[tuple[str, float], ...]
-    n_features: int
     sizes: Sizes
-    trace: Trace | None
-    own: tuple[Section, ...]
     sure: Sureness | None
-    connected: bool
-    centre: str
     statements: Statements
     comparison: Comparison | None
-    gain: str
     left_out: str | None
-    made: Made
-
-
-class Names:
-    """What the user calls an item: the id, else the row number."""
-
-    def __init__(self, ids: Any, n: int) -> None:
-        self._ids = None
-        if ids is not None:
-            values = np.asarray(ids)
-            if values.shape != (n,):
-                raise ValueError(f"ids must be {n} names, one per row of X; got shape {values.shape}.")
-            self._ids = values
-
-    def __call__(self, item: int) -> str:
-        return str(item) if self._ids is None else str(self._ids[item])
 
 
 def gather(
@@ -102,13 +81,10 @@ def gather(
     sample_weight: Any = None,
     size_weight: Any = None,
     groups: Any = None,
-    title: str | None = None,
-    command: str | None = None,
-    notes: Sequence[str] = (),
-    seconds: float | None = None,
     seed: int = 0,
+    **told: Any,
 ) -> Facts:
-    """Work out what the page says; parameters as in `write_report`."""
+    """Work out what the page says; parameters as in `write_report`, `told` are those of `_made`."""
     rows, account = Rows(X), account_of(model)
     labels = np.asarray(model.labels_).astype(np.int64)
     if len(labels) != rows.n:
@@ -116,7 +92,7 @@ def gather(
             f"X has {rows.n} rows, but the model was fitted on {len(labels)}; pass the rows of the fit."
         )
     known = as_constraints(account.known if constraints is None else constraints, rows.n)
-    names = Names(known.ids if ids is None else ids, rows.n)
+    names = _names(known.ids if ids is None else ids, rows.n)
     k = account.n_clusters
     counts = np.bincount(labels[labels >= 0], minlength=k)
     weight = check_sample_weight(sample_weight, rows.values)
@@ -135,7 +111,6 @@ def gather(
     columns = () if precomputed else read_columns(features, rows, account.features)
     traits = {} if precomputed else find_traits(rows, labels, cards_of, columns)
     violations = outcomes.violations
-    asked = account.asked
     sure = read_sureness(account, labels, names)
     comparison = None
     if without is not None:
@@ -144,13 +119,16 @@ def gather(
             known_cost = account.cost is not None and not outcomes.lacks_weight
             return account.cost(rows.values, some, weight) if known_cost else None  # type: ignore[misc]
 
-        comparison = compare_with(without, labels, known, k, spread, account.measure)
+        comparison = compare_with(without, labels, known, k, spread)
+    more = account.asked is not None and k > account.asked
     return Facts(
-        title=title or f"{type(model).__name__}: {count_of(k, 'cluster')}",
-        verdict=_verdict(rows.n, k, asked, sizes, outcomes),
-        all_well=not violations.n_broken and not sizes.missed and not _more_than(k, asked),
+        account=account,
+        made=_made(model, k, **told),
+        verdict=_verdict(rows.n, k, account.asked if more else None, sizes, outcomes),
+        all_well=not violations.n_broken and not sizes.missed and not more,
         n_items=rows.n,
         n_clusters=k,
+        n_features=rows.d,
         labels=labels,
         counts=counts,
         n_stated=violations.n_stated,
@@ -170,19 +148,22 @@ def gather(
             labels, counts, cards_of, traits, near, outcomes, sizes, _reach(account.graph, labels), sure
         ),
         weighed=() if precomputed else weighed_features(account.feature_weights, rows, columns),
-        n_features=rows.d,
         sizes=sizes,
-        trace=account.trace,
-        own=account.sections,
         sure=sure,
-        connected=account.graph is not None,
-        centre=account.centre,
         statements=list_statements(outcomes),
         comparison=comparison,
-        gain=account.gain,
         left_out=_left_out(comparison) if outcomes.lacks_weight and to_compare else None,
-        made=_made(model, account, command, notes, seconds),
     )
+
+
+def _names(ids: Any, n: int) -> Callable[[int], str]:
+    """What the user calls an item: the id, else the row number."""
+    if ids is None:
+        return str
+    values = np.asarray(ids)
+    if values.shape != (n,):
+        raise ValueError(f"ids must be {n} names, one per row of X; got shape {values.shape}.")
+    return lambda item: str(values[item])
 
 
 def _plain(plain: Any, model: Any, X: Any, known: Constraints, weight: Floats | None) -> Ints | None:
@@ -206,11 +187,6 @@ def _left_out(comparison: Comparison | None) -> str:
     )
 
 
-def _more_than(k: int, asked: Any) -> bool:
-    """Whether there are more clusters than were asked for."""
-    return isinstance(asked, int | np.integer) and k > int(asked)
-
-
 def _reach(graph: Any, labels: Ints) -> Callable[[int, int], bool] | None:
     """Whether an item has a neighbour in a cluster; None where there are no neighbours."""
     if graph is None:
@@ -223,14 +199,14 @@ def _reach(graph: Any, labels: Ints) -> Callable[[int, int], bool] | None:
     return reaches
 
 
-def _verdict(n: int, k: int, asked: Any, sizes: Sizes, outcomes: Outcomes) -> str:
-    """One or two sentences that say how it went."""
+def _verdict(n: int, k: int, asked: int | None, sizes: Sizes, outcomes: Outcomes) -> str:
+    """One or two sentences that say how it went; `asked` where fewer clusters were asked for."""
     known, violations, missed = outcomes.known, outcomes.violations, sizes.missed
     told = [f"{count_of(n, 'item')} in {count_of(k, 'cluster')}."]
     if sizes.n_outliers:
         told[0] = f"{told[0][:-1]}, {sizes.n_outliers:,} left out."
-    if _more_than(k, asked):
-        told[0] = f"{told[0][:-1]}; {int(asked):,} were asked for."
+    if asked is not None:
+        told[0] = f"{told[0][:-1]}; {asked:,} were asked for."
     noun = "stated pair" if known.groups else "statement"
     stated, broken = violations.n_stated, violations.n_broken
     if not stated:
@@ -247,24 +223,22 @@ def _verdict(n: int, k: int, asked: Any, sizes: Sizes, outcomes: Outcomes) -> st
 
 
 def _made(
-    model: Any, account: Account, command: str | None, notes: Sequence[str], seconds: float | None
+    model: Any,
+    k: int,
+    title: str | None = None,
+    command: str | None = None,
+    notes: Sequence[str] = (),
+    seconds: float | None = None,
 ) -> Made:
     import sklearn
 
     import coterie
 
     name = type(model).__name__
+    parameters = {key: value_of(value) for key, value in model.get_params(deep=False).items()}
     versions = {"coterie": coterie.__version__, "scikit-learn": sklearn.__version__, "NumPy": np.__version__}
     versions["Python"] = platform.python_version()
     versions["system"] = f"{platform.system()} {platform.machine()}".strip() or sys.platform
-    return Made(
-        method=name,
-        what=account.what,
-        source=account.source,
-        parameters=tuple((key, value_of(value)) for key, value in model.get_params(deep=False).items()),
-        versions=tuple(versions.items()),
-        command=command,
-        notes=tuple(notes),
-        date=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %z"),
-        seconds=seconds,
-    )
+    date = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %z")
+    title = title or f"{name}: {count_of(k, 'cluster')}"
+    return Made(title, name, parameters, versions, command, notes, date, seconds)

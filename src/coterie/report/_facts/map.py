@@ -29,26 +29,12 @@ _TAILS, _MUCH_WIDER = (0.01, 0.99), 4.0
 
 @dataclass(frozen=True)
 class Map:
-    """Points to draw.
+    """Points to draw."""
 
-    Attributes
-    ----------
-    items : array of shape (m,)
-        The items shown, sorted.
-    xy : array of shape (m, 2)
-        Where they stand: x to the right, y upwards, both from 0 to 1.
-    axes : tuple of str
-        What the two directions are.
-    ratio : float
-        Height of the drawing by its width.
-    notes : tuple of str
-        What has to be said about it.
-    """
-
-    items: Ints
-    xy: Floats
-    axes: tuple[str, str]
-    ratio: float
+    items: Ints  # those shown, sorted
+    xy: Floats  # where they stand: x to the right, y upwards, both from 0 to 1
+    axes: tuple[str, str]  # what the two directions are
+    ratio: float  # height of the drawing by its width
     notes: tuple[str, ...]
 
 
@@ -121,7 +107,6 @@ def _sample(can_show: Ints, wanted: Ints, named: Ints, rng: np.random.Generator)
 
 
 def _components(rows: Rows, items: Ints, seed: int) -> tuple[Floats, tuple[str, str]]:
-    """The first two principal components of the rows shown."""
     names = "first principal component", "second principal component"
     part = rows.values[items]
     if rows.sparse and part.shape[0] * part.shape[1] <= _FEW_CELLS:

@@ -37,31 +37,16 @@ def lacks_weight(account: Account, sample_weight: Any) -> bool:
 
 @dataclass(frozen=True)
 class Judged:
-    """The pairs of one kind, and what became of them.
+    """The pairs of one kind, and what became of them."""
 
-    Attributes
-    ----------
-    kind : str
-        "must-link" or "cannot-link".
-    table : Pairs
-        The pairs.
-    active, strength : array
-        Which have an effect, and what breaking them costs beside others.
-    broken : array of bool
-        Which the labels break; pairs of weight 0 are never counted as broken.
-    unasked : array of bool, or None
-        Which the plain clustering meets too; None if there is none.
-    mover, target, cost : array
-        Of a broken pair, the cheapest move that would meet it: which item, into which cluster (-1: there is
-        no such move), at what cost. Elsewhere -1 and NaN; the cost is NaN too where weights are missing.
-    """
-
-    kind: str
+    kind: str  # "must-link" or "cannot-link"
     table: Pairs
     active: Bools
-    strength: Floats
-    broken: Bools
-    unasked: Bools | None
+    strength: Floats  # what breaking them costs beside others
+    broken: Bools  # which the labels break; pairs of weight 0 are never counted as broken
+    unasked: Bools | None  # which the plain clustering meets too; None if there is none
+    # of a broken pair, the cheapest move that would meet it: which item, into which cluster (-1: there is no
+    # such move), at what cost; elsewhere -1 and NaN, and NaN too where weights are missing
     mover: Ints
     target: Ints
     cost: Floats
@@ -111,7 +96,7 @@ class Outcomes:
         return np.asarray(table.active & wrong)
 
     def _cheapest_moves(self, kind: str, ij: Ints) -> tuple[Ints, Ints, Floats]:
-        """For each pair the better of two moves: the first item, or the second."""
+        """For each pair the better of two moves: of the first item, or of the second."""
         n_pairs = len(ij)
         targets, costs = np.full((n_pairs, 2), -1, dtype=np.int64), np.full((n_pairs, 2), np.inf)
         step = max(1, _BLOCK_CELLS // max(1, int(self.labels.max()) + 1))
@@ -142,7 +127,9 @@ class Outcomes:
     def reason(self, judged: Judged, row: int) -> str:
         """Why a pair came out as it did, in words."""
         if not judged.broken[row]:
-            return self._why_met(bool(judged.active[row]), judged.unasked, row)
+            if not judged.active[row]:
+                return NO_EFFECT
+            return "holds" if judged.unasked is None else UNASKED if judged.unasked[row] else BECAUSE
         if self.obeys == "all":
             return "the fit did not know this statement"
         for item in judged.table.ij[row].tolist():
@@ -174,13 +161,6 @@ class Outcomes:
             "statements or bounds speak against it"
         )
 
-    def _why_met(self, active: bool, unasked: Bools | None, row: int) -> str:
-        if not active:
-            return NO_EFFECT
-        if unasked is None:
-            return "holds"
-        return UNASKED if unasked[row] else BECAUSE
-
     def short_name(self, item: int) -> str:
         """The user's name of an item, cut if it is long."""
         return cut(self.name_of(item))
@@ -195,9 +175,8 @@ class Outcomes:
 
     def broken_items(self, group: Group, labels: Ints) -> Bools:
         """Which items of a group are named by what labels break of it."""
-        broken = self.group_violations(group, labels)
         named = np.zeros(self.known.n_items, dtype=bool)
-        for one in broken.groups:
+        for one in self.group_violations(group, labels).groups:
             named[list(one.items)] = True
         return named[group.items]
 
@@ -205,23 +184,15 @@ class Outcomes:
 
     def columns(self) -> dict[str, list[Any]]:
         """One row a pair, and one an item of each group, with outcome and reason."""
-        found = self.known._columns()
         outcome, reason = [], []
         for judged in (self.must, self.cannot):
-            active = judged.active
-            outcome += np.where(active, np.where(judged.broken, "broken", "met"), "no effect").tolist()
-            words = np.full(judged.table.n, "holds", dtype=object)
-            if judged.unasked is not None:
-                words[:] = np.where(judged.unasked, UNASKED, BECAUSE)
-            words[~active] = NO_EFFECT
-            for row in np.flatnonzero(judged.broken).tolist():
-                words[row] = self.reason(judged, row)
-            reason += words.tolist()
+            outcome += np.where(judged.active, np.where(judged.broken, "broken", "met"), "no effect").tolist()
+            reason += [self.reason(judged, row) for row in range(judged.table.n)]
         for group in self.known.groups:
             states, reasons = self._of_group(group)
             outcome += states
             reason += reasons
-        return {**found, "outcome": outcome, "reason": reason}
+        return {**self.known._columns(), "outcome": outcome, "reason": reason}
 
     def _of_group(self, group: Group) -> tuple[list[str], list[str]]:
         m = len(group.items)

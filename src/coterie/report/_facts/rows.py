@@ -24,17 +24,7 @@ _BLOCK_CELLS = 2_000_000
 
 
 class Rows:
-    """X as the report reads it.
-
-    Attributes
-    ----------
-    n, d : int
-        Numbers of rows and columns.
-    sparse : bool
-        Whether most values are zero and not stored.
-    names : tuple of str or None
-        Names of the columns of a data frame.
-    """
+    """X as the report reads it: `n` rows, `d` columns; `names` are those of a data frame's columns."""
 
     def __init__(self, X: Any) -> None:
         self.names: tuple[str, ...] | None = None
@@ -91,21 +81,11 @@ def _as_numbers(values: Any, names: tuple[str, ...] | None) -> Floats:
 
 @dataclass(frozen=True)
 class Near:
-    """How near each item is to centres.
+    """How near each item is to centres."""
 
-    Attributes
-    ----------
-    own : array of shape (n,)
-        Distance to the centre of its cluster; NaN for an item in no cluster.
-    other : array of shape (n,)
-        Distance to the nearest other centre; infinite if there is none.
-    rival : array of shape (n,)
-        The cluster of that centre; -1 if there is none.
-    """
-
-    own: Floats
-    other: Floats
-    rival: Ints
+    own: Floats  # distance to the centre of its cluster; NaN for an item in no cluster
+    other: Floats  # distance to the nearest other centre; infinite if there is none
+    rival: Ints  # the cluster of that centre; -1 if there is none
 
 
 def distance_function(account: Account, rows: Rows, labels: Ints) -> Callable[[Any], Floats]:

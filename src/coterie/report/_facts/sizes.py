@@ -28,41 +28,19 @@ class SizeRow:
 
 @dataclass(frozen=True)
 class Sizes:
-    """All sizes.
+    """All sizes."""
 
-    Attributes
-    ----------
-    rows, groups : tuple of SizeRow
-        One a cluster; one a group and cluster, where groups have bounds.
-    unit : str
-        What is counted: "items" or "load".
-    bounded : bool
-        Whether bounds on sizes or groups are given.
-    missed : tuple of Shortfall
-        The bounds that were missed.
-    n_outliers : int
-        Items in no cluster.
-    priced : bool
-        Whether the bounds have prices.
-    pinned : bool
-        Whether every cluster has the only size that the minima leave, so that only differences of prices
-        mean something.
-    group_of : array of shape (n_items,) or None
-        The group of each item, by its place in `groups`; -1: none.
-    note : str or None
-        What could not be shown.
-    """
-
-    rows: tuple[SizeRow, ...]
-    groups: tuple[SizeRow, ...]
-    unit: str
-    bounded: bool
+    rows: tuple[SizeRow, ...]  # one a cluster
+    groups: tuple[SizeRow, ...]  # one a group and cluster, where groups have bounds
+    unit: str  # what is counted: "items" or "load"
+    bounded: bool  # whether bounds on sizes or groups are given
     missed: tuple[Shortfall, ...]
-    n_outliers: int
+    n_outliers: int  # items in no cluster
+    # every cluster has the only size that the minima leave, so that only differences of prices mean something
     pinned: bool = False
-    group_of: Ints | None = None
-    note: str | None = None
-    priced: bool = True
+    group_of: Ints | None = None  # the group of each item, by its place in `groups`; -1: none
+    note: str | None = None  # what could not be shown
+    priced: bool = True  # whether the bounds have prices
 
     def holding(self, item: int, here: int, there: int) -> str | None:
         """The bounds that keep an item out of another cluster: at their prices, that one is dearer."""
@@ -80,7 +58,6 @@ class Sizes:
 
 
 def _rise(rows: tuple[SizeRow, ...], start: int, stop: int) -> float:
-    """By how much the price of one row is above that of another."""
     return (rows[stop].price or 0.0) - (rows[start].price or 0.0)
 
 

@@ -88,9 +88,7 @@ def list_statements(outcomes: Outcomes) -> Statements:
 
 def _because(judged: Judged) -> np.ndarray:
     """Which pairs the plain clustering would break."""
-    if judged.unasked is None:
-        return np.zeros(judged.table.n, dtype=bool)
-    return ~judged.unasked
+    return np.zeros(judged.table.n, dtype=bool) if judged.unasked is None else ~judged.unasked
 
 
 def _pair(outcomes: Outcomes, judged: Judged, row: int) -> PairRow:

@@ -32,24 +32,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Trait:
-    """One feature in which a cluster differs.
-
-    Attributes
-    ----------
-    name : str
-        The feature.
-    here, overall : str
-        The cluster's value, and that of all items.
-    effect : float
-        The difference in standard deviations.
-    told : str
-        The difference in words.
-    """
+    """One feature in which a cluster differs."""
 
     name: str
-    here: str
+    here: str  # the cluster's value, and that of all items
     overall: str
-    effect: float
+    effect: float  # the difference in standard deviations, and in words
     told: str
 
 
@@ -95,14 +83,13 @@ def find_traits(
     own = indicator(position[labels], len(clusters))  # a label of -1 finds the last entry, which is -1
     counts = np.asarray(own.sum(axis=1)).ravel()
     # columns of a sparse matrix are listed like words: in deviations, the emptiest would always win
-    kinds = np.array(
-        ["text" if rows.sparse and column.kind == "matrix" else column.kind for column in columns]
-    )
+    kinds = np.array([column.kind for column in columns])
+    if rows.sparse:
+        kinds[kinds == "matrix"] = "text"
     mean, deviation = _moments(rows)
     # categories count presence, so that a share is a share however the column was scaled
     yes_no = np.flatnonzero(kinds == "category")
-    values: Any = rows.values
-    totals = own @ values
+    totals: Any = own @ rows.values
     present = {} if not len(yes_no) else _shares_present(rows, own, counts, columns, yes_no)
     found = {}
     for at, cluster in enumerate(clusters):

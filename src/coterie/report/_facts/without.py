@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from coterie.base import BOUNDS, account_of
@@ -16,7 +15,7 @@ from coterie.constraints import Constraints
 from coterie.methods import ONE_START_ABOVE
 from coterie.metrics import adjusted_rand_score
 from coterie.report._facts.outcomes import lacks_weight
-from coterie.report._facts.rows import Ints
+from coterie.report._facts.rows import Ints, indicator
 
 # Beyond this number of clusters the best matching takes too long; the largest overlaps are taken first.
 _MOST_MATCHED = 2_000
@@ -24,37 +23,19 @@ _MOST_MATCHED = 2_000
 
 @dataclass(frozen=True)
 class Comparison:
-    """What knowing something changed.
+    """What knowing something changed; `..._plain` is without it."""
 
-    Attributes
-    ----------
-    n_moved : int
-        Items that are in another cluster, once the clusters are matched as well as can be.
-    ari : float
-        Adjusted Rand index of both clusterings.
-    leaves_out : bool
-        Whether either leaves items out; they are one more cluster in `n_moved` and `ari`.
-    n_stated, n_broken, n_broken_plain : int
-        Stated pairs, and how many are broken with and without what is known.
-    spread, spread_plain : float or None
-        Summed distance to the best centres for the labels, if known; both must have as many clusters and
-        leave out as many items.
-    measure : str
-        What the spread adds up, in words.
-    sizes, sizes_plain : tuple of int
-        Sizes of the clusters; of the plain ones in the order of those that they match.
-    """
-
-    n_moved: int
+    n_moved: int  # items in another cluster, once the clusters are matched as well as can be
     ari: float
-    leaves_out: bool
-    n_stated: int
+    leaves_out: bool  # whether either leaves items out: one more cluster in `n_moved` and `ari`
+    n_stated: int  # pairs, and how many are broken
     n_broken: int
     n_broken_plain: int
+    # summed distance to the best centres for the labels, if known and if both have as many clusters and leave
+    # out as many items
     spread: float | None
     spread_plain: float | None
-    measure: str
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...]  # of the plain ones in the order of those that they match
     sizes_plain: tuple[int, ...]
 
 
@@ -98,14 +79,9 @@ def plain_labels(model: Any, X: Any, *, sample_weight: Any = None) -> Ints | Non
 
 
 def compare_with(
-    before: Ints,
-    labels: Ints,
-    known: Constraints,
-    k: int,
-    spread: Callable[[Ints], float | None],
-    measure: str,
+    before: Ints, labels: Ints, known: Constraints, k: int, spread: Callable[[Ints], float | None]
 ) -> Comparison:
-    """Say what changed from the plain labels; `spread` says how tight labels are, `measure` by what."""
+    """Say what changed from the plain labels; `spread` says how tight labels are."""
     k = max(k, int(before.max(initial=-1)) + 1)
     match = match_clusters(labels, before, k)
     counts = np.bincount(labels[labels >= 0], minlength=k)
@@ -125,7 +101,6 @@ def compare_with(
         n_broken_plain=broken_plain.n_broken,
         spread=spread(labels) if comparable else None,
         spread_plain=spread(before) if comparable else None,
-        measure=measure,
         sizes=tuple(counts.tolist()),
         sizes_plain=tuple(counts_before[np.argsort(match)].tolist()),
     )
@@ -133,16 +108,13 @@ def compare_with(
 
 def match_clusters(labels: Ints, before: Ints, k: int) -> Ints:
     """For each of the old clusters the new one with which it shares most, one to one."""
-    inside = (labels >= 0) & (before >= 0)
-    shape = k, k
-    ones = np.ones(int(inside.sum()))
-    shared = sparse.coo_matrix((ones, (before[inside], labels[inside])), shape).tocsr()
+    shared = indicator(before, k) @ indicator(labels, k).T
     match = np.full(k, -1, dtype=np.int64)
     if k <= _MOST_MATCHED:
         old, new = linear_sum_assignment(-shared.toarray())
         match[old] = new
         return match
-    cells = shared.tocoo()
+    cells = shared.sorted_indices().tocoo()
     taken = np.zeros(k, dtype=bool)
     for at in np.argsort(-cells.data, kind="stable").tolist():
         old, new = int(cells.row[at]), int(cells.col[at])

@@ -11,66 +11,34 @@ from __future__ import annotations
 from importlib import resources
 
 LIGHT = (
-    "#0072b2",
-    "#d55e00",
-    "#00855f",
-    "#9078fc",
-    "#605400",
-    "#843060",
-    "#0c9ca8",
-    "#60180c",
-    "#3c3cc0",
-    "#540084",
+    *("#0072b2", "#d55e00", "#00855f", "#9078fc", "#605400"),
+    *("#843060", "#0c9ca8", "#60180c", "#3c3cc0", "#540084"),
 )
 DARK = (
-    "#4ba3e3",
-    "#f08a4b",
-    "#2fb98f",
-    "#7878fc",
-    "#fcc000",
-    "#a85478",
-    "#54d8fc",
-    "#847800",
-    "#a8e4a8",
-    "#006cc0",
+    *("#4ba3e3", "#f08a4b", "#2fb98f", "#7878fc", "#fcc000"),
+    *("#a85478", "#54d8fc", "#847800", "#a8e4a8", "#006cc0"),
 )
 MARKERS = ("dot", "square", "cross")
 
 # Names of what a page is made of, in light and in dark.
-LIGHT_THEME = {
-    "bg": "#f5f5f2",
-    "card": "#ffffff",
-    "ink": "#1b1f24",
-    "soft": "#565e68",
-    "line": "#dfe0da",
-    "faint": "#ecece7",
-    "accent": "#0b5c96",
-    "good": "#17653f",
-    "good-bg": "#e6f3ec",
-    "warn": "#b3001e",
-    "warn-bg": "#fdecec",
-    "broken": "#cc0033",
-    "note": "#754700",
-    "note-bg": "#fdf1d8",
-    "out": "#7b828a",
+_THEME = {
+    "bg": ("#f5f5f2", "#14161a"),
+    "card": ("#ffffff", "#1c1f25"),
+    "ink": ("#1b1f24", "#e8eaed"),
+    "soft": ("#565e68", "#a6aeb8"),
+    "line": ("#dfe0da", "#343a43"),
+    "faint": ("#ecece7", "#272b32"),
+    "accent": ("#0b5c96", "#8cc4f2"),
+    "good": ("#17653f", "#79d6a7"),
+    "good-bg": ("#e6f3ec", "#183226"),
+    "warn": ("#b3001e", "#ff8f8a"),
+    "warn-bg": ("#fdecec", "#3a1d20"),
+    "broken": ("#cc0033", "#ff4d6a"),
+    "note": ("#754700", "#f0bf6c"),
+    "note-bg": ("#fdf1d8", "#332813"),
+    "out": ("#7b828a", "#8b939d"),
 }
-DARK_THEME = {
-    "bg": "#14161a",
-    "card": "#1c1f25",
-    "ink": "#e8eaed",
-    "soft": "#a6aeb8",
-    "line": "#343a43",
-    "faint": "#272b32",
-    "accent": "#8cc4f2",
-    "good": "#79d6a7",
-    "good-bg": "#183226",
-    "warn": "#ff8f8a",
-    "warn-bg": "#3a1d20",
-    "broken": "#ff4d6a",
-    "note": "#f0bf6c",
-    "note-bg": "#332813",
-    "out": "#8b939d",
-}
+LIGHT_THEME, DARK_THEME = ({name: both[dark] for name, both in _THEME.items()} for dark in (0, 1))
 
 
 def style_sheet() -> str:

@@ -9,7 +9,7 @@ from coterie.report._facts.doubt import IN_DOUBT, WIDE_OPEN, DoubtfulItem, Doubt
 from coterie.report._facts.gather import Facts
 from coterie.report._page.html import Markup, name_of, tag, together
 from coterie.report._page.numbers import percent
-from coterie.report._page.parts import mark, table
+from coterie.report._page.parts import Name, cell, pair_of, pill, remark, table
 
 
 def sure_section(facts: Facts) -> Markup | None:
@@ -22,23 +22,21 @@ def sure_section(facts: Facts) -> Markup | None:
         "probability of the cluster that an item is in. It is as good as the model: where clusters have "
         "another shape than the model's, it is too sure."
     )
-    parts: list[Any] = [tag("p", explained, class_="soft small"), tag("p", _in_doubt(sure, facts.n_items))]
-    parts.append(_band_table(sure))
+    parts: list[Any] = [remark(explained), tag("p", _in_doubt(sure, facts.n_items)), _band_table(sure)]
     if sure.told:
         parts.append(tag("ul", [tag("li", told) for told in sure.told], class_="notes"))
     if sure.items:
         parts += [tag("h3", "Most in doubt"), _item_table(facts, sure.items)]
         left = sure.below(IN_DOUBT) - len(sure.items)
         if left > 0:
-            parts.append(tag("p", f"{left:,} more items in doubt are not listed.", class_="soft small"))
+            parts.append(remark(f"{left:,} more items in doubt are not listed."))
     if sure.n_pairs:
-        parts.append(tag("h3", "Statements in doubt"))
-        parts.append(tag("p", _pair_words(sure), class_="soft small"))
+        parts += [tag("h3", "Statements in doubt"), remark(_pair_words(sure))]
     if sure.pairs:
         parts.append(_pair_table(facts, sure.pairs))
         left = sure.n_pairs_in_doubt - len(sure.pairs)
         if left > 0:
-            parts.append(tag("p", f"{left:,} more pairs in doubt are not listed.", class_="soft small"))
+            parts.append(remark(f"{left:,} more pairs in doubt are not listed."))
     return together(parts)
 
 
@@ -57,22 +55,17 @@ def _band_table(sure: Sureness) -> Markup:
         fill = tag("i", style=f"width:{100 * count / widest:.1f}%") if count else None
         bar = tag("div", fill, class_="bar", aria_hidden="true")
         rows.append((words, [f"{count:,}", bar]))
-    names: list[str | tuple[str, str]] = ["Probability", "Items", ("", "wide")]
+    names: list[Name] = ["Probability", "Items", ("", "wide")]
     return table("How many items have which probability", names, rows, {"Items"})
 
 
 def _item_table(facts: Facts, items: tuple[DoubtfulItem, ...]) -> Markup:
     rows: list[Any] = []
     for one in items:
-        cells = [_likely(cluster, share) for cluster, share in one.likely]
+        cells = [cell(cluster, f"{cluster}: {percent(share)}") for cluster, share in one.likely]
         cells += [together()] * (2 - len(cells))
-        where = tag("span", mark(one.cluster), f"{one.cluster}", class_="cell")
-        rows.append((name_of(facts.names(one.item)), [where, *cells]))
-    return table("Items most in doubt", ["Item", "Is in", "Most probable", "Next"], rows, set(), stack=True)
-
-
-def _likely(cluster: int, share: float) -> Markup:
-    return tag("span", mark(cluster), f"{cluster}: {percent(share)}", class_="cell")
+        rows.append((name_of(facts.names(one.item)), [cell(one.cluster), *cells]))
+    return table("Items most in doubt", ["Item", "Is in", "Most probable", "Next"], rows, stack=True)
 
 
 def _pair_words(sure: Sureness) -> str:
@@ -89,9 +82,10 @@ def _pair_words(sure: Sureness) -> str:
 def _pair_table(facts: Facts, pairs: tuple[DoubtfulPair, ...]) -> Markup:
     rows: list[Any] = []
     for pair in pairs:
-        first, second = (name_of(facts.names(item)) for item in (pair.i, pair.j))
-        items = together(first, tag("span", " and ", class_="soft"), second)
-        state = tag("span", "met" if pair.met else "broken", class_="pill" if pair.met else "pill bad")
+        items, state = (
+            pair_of(facts.names(pair.i), facts.names(pair.j)),
+            pill("met" if pair.met else "broken"),
+        )
         rows.append((pair.kind, [items, pair.strength, percent(pair.probability), state]))
-    names: list[str | tuple[str, str]] = ["Kind", ("Items", "pair"), "Weight", "Probability", "Outcome"]
-    return table("Stated pairs most in doubt", names, rows, set(), stack=True)
+    names: list[Name] = ["Kind", ("Items", "pair"), "Weight", "Probability", "Outcome"]
+    return table("Stated pairs most in doubt", names, rows, stack=True)

@@ -13,7 +13,7 @@ from coterie.report._page.colours import LIGHT, colour_class, style_sheet
 from coterie.report._page.doubt import sure_section
 from coterie.report._page.html import Markup, name_of, tag, together
 from coterie.report._page.numbers import percent, seconds
-from coterie.report._page.parts import mark, tiles
+from coterie.report._page.parts import mark, remark, tiles
 from coterie.report._page.svg import MOST_NAMED_POINTS, draw_points, line_sample
 from coterie.report._page.tables import (
     comparison_section,
@@ -28,18 +28,18 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-ur
 _WIDEST_EFFECT = 3.0
 
 
-def build_page(facts: Facts, remark: str | None = None) -> str:
-    """The whole page as text; `remark` is added to how it was made."""
+def build_page(facts: Facts, missing: str | None = None) -> str:
+    """The whole page as text; `missing` says why there are no pictures."""
     sections = [
         ("map", "Map", _map_section(facts)),
         ("clusters", "Clusters", _cards_section(facts)),
         ("sure", "How sure", sure_section(facts)),
         ("sizes", "Sizes", sizes_section(facts)),
-        *((own.key, own.title, own_section(own)) for own in facts.own),
-        ("objective", "Objective", trace_section(facts.trace)),
+        *((own.key, own.title, own_section(own)) for own in facts.account.sections),
+        ("objective", "Objective", trace_section(facts.account.trace)),
         ("statements", "Statements", statements_section(facts)),
         ("comparison", "Without what you know", comparison_section(facts)),
-        ("made", "How it was made", _made_section(facts, remark)),
+        ("made", "How it was made", _made_section(facts, missing)),
     ]
     present = [(key, title, body) for key, title, body in sections if body is not None]
     links = [tag("a", title, href=f"#{key}") for key, title, _ in present]
@@ -52,13 +52,14 @@ def build_page(facts: Facts, remark: str | None = None) -> str:
         tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="referrer", content="no-referrer"),
-        tag("title", facts.title),
+        tag("title", facts.made.title),
         tag("style", Markup(style_sheet())),
     )
+    end = f"Made {facts.made.date}. This page is one file; it loads nothing from elsewhere."
     page = tag(
         "html",
         tag("head", head),
-        tag("body", _header(facts, links), tag("main", body), _footer(facts)),
+        tag("body", _header(facts, links), tag("main", body), tag("footer", tag("p", end))),
         lang="en",
     )
     return f"<!doctype html>\n{page}\n"
@@ -78,29 +79,20 @@ def _header(facts: Facts, links: list[Markup]) -> Markup:
         figures.append((f"{facts.sure.below(IN_DOUBT):,}", f"items in doubt (below {percent(IN_DOUBT)})"))
     if made.seconds is not None:
         figures.append((seconds(made.seconds), "to fit"))
-    what = None if made.what is None else f": {made.what}. Source: {made.source}."
+    account = facts.account
+    what = None if account.what is None else f": {account.what}. Source: {account.source}."
+    tone = "bad" if facts.sizes.missed else "good" if facts.all_well else "mixed"  # outvoted may be right
+    sign = tag("span", "✓" if facts.all_well else "!", aria_hidden="true")
     return tag(
         "header",
         tag("p", "Coterie report", class_="over"),
-        tag("h1", name_of(facts.title, "title")),
-        tag(
-            "p",
-            tag("span", "✓" if facts.all_well else "!", aria_hidden="true"),
-            tag("span", facts.verdict),
-            class_=f"verdict {_tone(facts)}",
-        ),
+        tag("h1", name_of(made.title, "title")),
+        tag("p", sign, tag("span", facts.verdict), class_=f"verdict {tone}"),
         tiles(figures),
         tag("p", tag("b", made.method), what, class_="method"),
         tag("nav", links, aria_label="Parts of this page"),
         class_="head",
     )
-
-
-def _tone(facts: Facts) -> str:
-    """Whether the verdict is good news, bad, or that some statements were outvoted, which may be right."""
-    if facts.sizes.missed:
-        return "bad"
-    return "good" if facts.all_well else "mixed"
 
 
 # ---- map ----------------------------------------------------------------------------------------------
@@ -113,20 +105,14 @@ def _map_section(facts: Facts) -> Markup:
         notes.append(
             "There are more clusters than colours: colours repeat with another marker (dot, square, cross)."
         )
-    hover = "Hover over a point to read its id." if len(shown.items) <= MOST_NAMED_POINTS else None
-    across, up = shown.axes
+    few = len(shown.items) <= MOST_NAMED_POINTS
+    axes = [tag("span", arrow, name) for arrow, name in zip(("→ ", "↑ "), shown.axes, strict=True)]
+    drawn = tag("div", draw_points(facts), class_="map")
     return together(
-        tag("p", hover, class_="soft small") if hover else None,
-        tag(
-            "figure",
-            tag("div", draw_points(facts), class_="map"),
-            tag(
-                "figcaption",
-                tag("div", tag("span", "→ ", across), tag("span", "↑ ", up), class_="axes"),
-            ),
-        ),
+        remark("Hover over a point to read its id.") if few else None,
+        tag("figure", drawn, tag("figcaption", tag("div", axes, class_="axes"))),
         _legend(facts),
-        [tag("p", note, class_="soft small") for note in notes],
+        [remark(note) for note in notes],
     )
 
 
@@ -161,21 +147,18 @@ def _legend(facts: Facts) -> Markup:
 def _cards_section(facts: Facts) -> Markup:
     note = None
     if facts.n_clusters > MOST_CARDS:
-        note = tag("p", f"The {MOST_CARDS} largest of {facts.n_clusters:,} clusters.", class_="soft small")
-    explained = tag(
-        "p",
+        note = remark(f"The {MOST_CARDS} largest of {facts.n_clusters:,} clusters.")
+    explained = remark(
         "What distinguishes a cluster: the features in which its mean differs most from that of all items, "
         "in standard deviations (sd). Typical items lie nearest to the centre; doubtful ones "
         + ("nearly as near to another centre, or nearer." if facts.sure is None else "may be elsewhere."),
-        f" {facts.centre}" if facts.centre else None,
-        class_="soft small",
+        f" {facts.account.centre}" if facts.account.centre else None,
     )
     cards = tag("div", [_card(facts, card) for card in facts.cards], class_="cards")
     return together(explained, _weighed(facts), note, cards)
 
 
 def _weighed(facts: Facts) -> Markup | None:
-    """What a learned metric counts."""
     if not facts.weighed:
         return None
     listed: list[Any] = []
@@ -191,34 +174,22 @@ def _weighed(facts: Facts) -> Markup | None:
 
 def _card(facts: Facts, card: Card) -> Markup:
     size = f"{count_of(card.size, 'item')} · {percent(card.share)}" if card.size else "empty"
-    parts: list[Any] = [
-        tag(
-            "header",
-            mark(card.cluster),
-            tag("h3", f"Cluster {card.cluster}"),
-            tag("span", size, class_="size"),
-        )
-    ]
-    traits = card.traits
+    name, traits = tag("h3", f"Cluster {card.cluster}"), card.traits
+    parts: list[Any] = [tag("header", mark(card.cluster), name, tag("span", size, class_="size"))]
     if traits.features:
         parts.append(tag("ul", [_trait(trait) for trait in traits.features], class_="traits"))
     elif card.size and not traits.words:
-        parts.append(tag("p", "No feature sets it clearly apart.", class_="soft small"))
-    if traits.words:
-        parts.append(tag("h4", "Words"))
-        words = [tag("li", name_of(word)) for word in traits.words]
-        parts.append(tag("ul", words, class_="words"))
-    if card.typical:
-        parts.append(tag("h4", "Typical"))
-        items = [tag("li", name_of(facts.names(item))) for item in card.typical]
-        parts.append(tag("ul", items, class_="items row"))
-    if card.doubtful:
-        parts.append(tag("h4", "Doubtful"))
-        items = [
-            tag("li", name_of(facts.names(doubt.item)), tag("span", f": {doubt.why}", class_="soft"))
-            for doubt in card.doubtful
-        ]
-        parts.append(tag("ul", items, class_="items"))
+        parts.append(remark("No feature sets it clearly apart."))
+    words = [tag("li", name_of(word)) for word in traits.words]
+    typical = [tag("li", name_of(facts.names(item))) for item in card.typical]
+    doubtful = [
+        tag("li", name_of(facts.names(doubt.item)), tag("span", f": {doubt.why}", class_="soft"))
+        for doubt in card.doubtful
+    ]
+    lists = ("Words", words, "words"), ("Typical", typical, "items row"), ("Doubtful", doubtful, "items")
+    for heading, items, style in lists:
+        if items:
+            parts += [tag("h4", heading), tag("ul", items, class_=style)]
     return tag("article", parts, class_=f"card {colour_class(card.cluster)}")
 
 
@@ -226,42 +197,27 @@ def _trait(trait: Trait) -> Markup:
     half = 50 * min(abs(trait.effect), _WIDEST_EFFECT) / _WIDEST_EFFECT
     start = 50.0 if trait.effect >= 0 else 50.0 - half
     bar = tag("i", style=f"left:{start:.1f}%;width:{half:.1f}%")
-    return tag(
-        "li",
-        tag(
-            "div",
-            name_of(trait.name),
-            tag(
-                "span",
-                tag("b", trait.here),
-                tag("span", f" (all: {trait.overall}), {trait.told}", class_="soft"),
-                class_="value",
-            ),
-            class_="line",
-        ),
-        tag("div", bar, class_="effect", aria_hidden="true"),
-    )
+    beside = tag("span", f" (all: {trait.overall}), {trait.told}", class_="soft")
+    value = tag("span", tag("b", trait.here), beside, class_="value")
+    line = tag("div", name_of(trait.name), value, class_="line")
+    return tag("li", line, tag("div", bar, class_="effect", aria_hidden="true"))
 
 
 # ---- how it was made ----------------------------------------------------------------------------------
 
 
-def _made_section(facts: Facts, remark: str | None) -> Markup:
+def _made_section(facts: Facts, missing: str | None) -> Markup:
     made = facts.made
-    pairs = [tag("div", tag("dt", name), tag("dd", value)) for name, value in made.parameters]
-    versions = [tag("div", tag("dt", name), tag("dd", value)) for name, value in made.versions]
-    notes = [tag("li", note) for note in (*made.notes, remark) if note]
+    parameters, versions = (
+        tag("dl", [tag("div", tag("dt", name), tag("dd", value)) for name, value in values.items()])
+        for values in (made.parameters, made.versions)
+    )
+    notes = [tag("li", note) for note in (*made.notes, missing) if note]
     return together(
         tag("ul", notes, class_="notes") if notes else None,
         [tag("h3", "Command"), tag("pre", tag("code", made.command))] if made.command else None,
         tag("h3", f"Parameters of {made.method}"),
-        tag("dl", pairs),
+        parameters,
         tag("h3", "Versions"),
-        tag("dl", versions),
-    )
-
-
-def _footer(facts: Facts) -> Markup:
-    return tag(
-        "footer", tag("p", f"Made {facts.made.date}. This page is one file; it loads nothing from elsewhere.")
+        versions,
     )

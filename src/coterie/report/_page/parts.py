@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from coterie.report._page.colours import colour_class, marker_of
-from coterie.report._page.html import Markup, tag
+from coterie.report._page.html import Markup, name_of, tag, together
 
 Row = tuple[Any, list[Any]]
+Name = str | tuple[str, str]
 
 
 def mark(cluster: int) -> Markup:
@@ -16,18 +17,38 @@ def mark(cluster: int) -> Markup:
     return tag("span", class_=f"mark {marker_of(cluster)} {colour_class(cluster)}", aria_hidden="true")
 
 
+def cell(cluster: int, text: str | None = None) -> Markup:
+    """A cell that names a cluster: its marker and its number, or what is said of it."""
+    return tag("span", mark(cluster), text or f"{cluster}", class_="cell")
+
+
+def remark(*text: Any) -> Markup:
+    """A paragraph beside the point, small and pale."""
+    return tag("p", *text, class_="soft small")
+
+
+def pill(state: str) -> Markup:
+    """What became of something: good, bad, or nothing at all."""
+    style = {"met": "pill", "broken": "pill bad", "missed": "pill bad"}.get(state, "pill none")
+    return tag("span", state, class_=style)
+
+
+def pair_of(first: str, second: str) -> Markup:
+    """The names of two items."""
+    return together(name_of(first), tag("span", " and ", class_="soft"), name_of(second))
+
+
 def tiles(figures: Sequence[tuple[str, str]], class_: str = "tiles") -> Markup:
     """Key figures side by side."""
-    return tag(
-        "ul", [tag("li", tag("b", value), tag("span", what)) for value, what in figures], class_=class_
-    )
+    items = [tag("li", tag("b", value), tag("span", what)) for value, what in figures]
+    return tag("ul", items, class_=class_)
 
 
 def table(
     caption: str,
-    names: Sequence[str | tuple[str, str]],
+    names: Sequence[Name],
     rows: Sequence[Row],
-    numeric: set[str],
+    numeric: Collection[str] = (),
     stack: bool = False,
 ) -> Markup:
     """Make a table in a box of its own, which scrolls if need be; with `stack` rows become blocks on a phone.

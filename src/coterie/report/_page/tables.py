@@ -14,7 +14,7 @@ from coterie.report._facts.without import Comparison
 from coterie.report._page.colours import colour_class
 from coterie.report._page.html import Markup, cut, name_of, tag, together
 from coterie.report._page.numbers import NOTHING, number, percent, whole
-from coterie.report._page.parts import mark, table, tiles
+from coterie.report._page.parts import Name, cell, pair_of, pill, remark, table, tiles
 from coterie.report._page.svg import course_of
 
 # Rows of a table of clusters; of more, the largest.
@@ -32,31 +32,24 @@ def sizes_section(facts: Facts) -> Markup:
     rows = sorted(rows, key=lambda row: (row.met, row.cluster))
     parts: list[Any] = []
     if sizes.bounded and sizes.priced:
-        parts.append(tag("p", _price_words(sizes), class_="soft small"))
+        parts.append(remark(_price_words(sizes)))
     if sizes.unit == "load":
-        parts.append(tag("p", "Sizes count the load of the items, not their number.", class_="soft small"))
+        parts.append(remark("Sizes count the load of the items, not their number."))
     if sizes.n_outliers:
-        parts.append(
-            tag("p", f"{count_of(sizes.n_outliers, 'item')} left out of all clusters.", class_="small")
-        )
+        told = f"{count_of(sizes.n_outliers, 'item')} left out of all clusters."
+        parts.append(tag("p", told, class_="small"))
     if len(rows) < len(sizes.rows):
-        parts.append(tag("p", f"The {len(rows)} largest of {len(sizes.rows):,}.", class_="soft small"))
-    parts.append(_size_table(rows, sizes.bounded, None, sizes.priced))
+        parts.append(remark(f"The {len(rows)} largest of {len(sizes.rows):,}."))
+    parts.append(_size_table(rows, sizes, None))
     for name in dict.fromkeys(row.group for row in sizes.groups):
         parts.append(tag("h3", "Group ", name_of(name)))
         of_group = [row for row in sizes.groups if row.group == name]
         if all(row.low is not None and row.size == row.low for row in of_group):
-            parts.append(tag("p", f"Its minima leave no choice: {_DIFFERENCES}.", class_="soft small"))
-        parts.append(
-            _size_table(
-                sorted(of_group, key=lambda row: (row.met, row.cluster))[:_MOST_ROWS],
-                True,
-                name,
-                sizes.priced,
-            )
-        )
+            parts.append(remark(f"Its minima leave no choice: {_DIFFERENCES}."))
+        of_group.sort(key=lambda row: (row.met, row.cluster))
+        parts.append(_size_table(of_group[:_MOST_ROWS], sizes, name))
     if sizes.note:
-        parts.append(tag("p", sizes.note, class_="soft small"))
+        parts.append(remark(sizes.note))
     return together(parts)
 
 
@@ -80,12 +73,11 @@ def _price_words(sizes: Sizes) -> str:
     return told
 
 
-def _size_table(rows: list[SizeRow], bounded: bool, group: str | None, priced: bool) -> Markup:
+def _size_table(rows: list[SizeRow], sizes: Sizes, group: str | None) -> Markup:
     widest = max([1e-12, *(row.size for row in rows), *(row.high or row.low or 0.0 for row in rows)])
-    names: list[str | tuple[str, str]] = ["Cluster", "Size", ("", "wide")]
-    if bounded:
-        names += ["Min", "Max", "Bound", *(["Price"] if priced else [])]
-    numeric = {"Size", "Min", "Max", "Price"}
+    names: list[Name] = ["Cluster", "Size", ("", "wide")]
+    if sizes.bounded:
+        names += ["Min", "Max", "Bound", *(["Price"] if sizes.priced else [])]
     body = []
     for row in rows:
         ticks = [
@@ -96,15 +88,14 @@ def _size_table(rows: list[SizeRow], bounded: bool, group: str | None, priced: b
         fill = tag("i", style=f"width:{100 * row.size / widest:.1f}%")
         bar = tag("div", fill, ticks, class_=f"bar {colour_class(row.cluster)}", aria_hidden="true")
         cells: list[Any] = [whole(row.size), bar]
-        if bounded:
-            bounds = ["none" if bound is None else whole(bound) for bound in (row.low, row.high)]
+        if sizes.bounded:
+            cells += ["none" if bound is None else whole(bound) for bound in (row.low, row.high)]
             has_bound = row.low is not None or row.high is not None
-            state = tag("span", "met", class_="pill") if row.met else tag("span", "missed", class_="pill bad")
-            cells += [*bounds, state if has_bound else tag("span", "none", class_="pill none")]
-            cells += [number(row.price)] if priced else []
-        body.append((tag("span", mark(row.cluster), f"{row.cluster}", class_="cell"), cells))
+            cells.append(pill(("met" if row.met else "missed") if has_bound else "none"))
+            cells += [number(row.price)] if sizes.priced else []
+        body.append((cell(row.cluster), cells))
     caption = "Sizes of the clusters" if group is None else f"Sizes of group {cut(group)}"
-    return table(caption, names, body, numeric)
+    return table(caption, names, body, {"Size", "Min", "Max", "Price"})
 
 
 # ---- what a family says -------------------------------------------------------------------------------
@@ -112,25 +103,22 @@ def _size_table(rows: list[SizeRow], bounded: bool, group: str | None, priced: b
 
 def own_section(own: Section) -> Markup:
     """A part that only the family of the model has."""
-    parts: list[Any] = [tag("p", own.told, class_="soft small")]
+    parts: list[Any] = [remark(own.told)]
     if own.trace is not None:
         parts.append(course_of(own.trace))
     if own.remark is not None:
         parts.append(tag("p", own.remark))
     if own.listed:
-        parts += [
-            tag("h3", own.heading),
-            tag("p", own.note, class_="soft small"),
-            tag("ul", [tag("li", one) for one in own.listed], class_="notes"),
-        ]
+        listed = tag("ul", [tag("li", one) for one in own.listed], class_="notes")
+        parts += [tag("h3", own.heading), remark(own.note), listed]
         if own.n_left_out:
-            parts.append(tag("p", f"{own.n_left_out:,} more pairs are not listed.", class_="soft small"))
+            parts.append(remark(f"{own.n_left_out:,} more pairs are not listed."))
     return together(parts)
 
 
 def trace_section(trace: Trace | None) -> Markup | None:
     """How the objective fell."""
-    return None if trace is None else together(tag("p", trace.told, class_="soft small"), course_of(trace))
+    return None if trace is None else together(remark(trace.told), course_of(trace))
 
 
 # ---- statements ---------------------------------------------------------------------------------------
@@ -143,35 +131,24 @@ def statements_section(facts: Facts) -> Markup | None:
         return None
     parts: list[Any] = []
     if said.n_because is not None and said.n_pairs:
-        parts.append(tag("p", _made_a_difference(said.n_because, said.n_pairs), class_="soft small"))
+        parts.append(remark(_made_a_difference(said.n_because, said.n_pairs)))
     if said.groups:
         rows = [_group_row(group) for group in said.groups]
-        parts.append(
-            table("Groups", ["Kind", "What", "Weight", "Source", "Outcome"], rows, set(), stack=True)
-        )
+        parts.append(table("Groups", ["Kind", "What", "Weight", "Source", "Outcome"], rows, stack=True))
         if said.n_groups_left_out:
-            parts.append(
-                tag("p", f"{said.n_groups_left_out:,} more groups are not listed.", class_="soft small")
-            )
+            parts.append(remark(f"{said.n_groups_left_out:,} more groups are not listed."))
     broken = [pair for pair in said.pairs if pair.outcome == "broken"]
     others = [pair for pair in said.pairs if pair.outcome != "broken"]
     if broken and said.price is not None:
-        told = f"A broken statement of weight 1 weighs {number(said.price)} in the objective."
-        parts.append(tag("p", told, class_="soft small"))
+        parts.append(remark(f"A broken statement of weight 1 weighs {number(said.price)} in the objective."))
     if broken:
         parts.append(_pair_table("Broken pairs", broken))
     if others:
         summary = tag("summary", f"{count_of(len(others), 'pair')} that hold")
         parts.append(tag("details", summary, _pair_table("Pairs that hold", others), open=not broken))
     if said.n_left_out:
-        parts.append(
-            tag(
-                "p",
-                f"{said.n_left_out:,} of {said.n_pairs:,} pairs are not listed here; the full list is in "
-                "constraints.csv where the command line made this page.",
-                class_="soft small",
-            )
-        )
+        told = f"{said.n_left_out:,} of {said.n_pairs:,} pairs are not listed here; the full list is in "
+        parts.append(remark(told, "constraints.csv where the command line made this page."))
     return together(parts)
 
 
@@ -182,27 +159,21 @@ def _made_a_difference(count: int, of: int) -> str:
 
 
 def _pair_table(caption: str, pairs: list[PairRow]) -> Markup:
-    names: list[str | tuple[str, str]] = ["Kind", ("Items", "pair"), "Weight", "Outcome", ("Why", "why")]
+    names: list[Name] = ["Kind", ("Items", "pair"), "Weight", "Outcome", ("Why", "why")]
     sources = any(pair.source for pair in pairs)
     if sources:
         names.insert(3, "Source")
     rows = []
     for pair in pairs:
-        items = together(name_of(pair.i), tag("span", " and ", class_="soft"), name_of(pair.j))
-        cells = [items, pair.strength, _state(pair.outcome), pair.reason]
+        cells = [pair_of(pair.i, pair.j), pair.strength, pill(pair.outcome), pair.reason]
         if sources:
             cells.insert(2, _source(pair.source))
         rows.append((pair.kind, cells))
-    return table(caption, names, rows, set(), stack=True)
+    return table(caption, names, rows, stack=True)
 
 
 def _source(source: str | None) -> Any:
     return name_of(source) if source else NOTHING
-
-
-def _state(outcome: str) -> Markup:
-    style = {"met": "pill", "broken": "pill bad"}.get(outcome, "pill none")
-    return tag("span", outcome, class_=style)
 
 
 def _group_row(group: GroupRow) -> tuple[Any, list[Any]]:
@@ -213,7 +184,7 @@ def _group_row(group: GroupRow) -> tuple[Any, list[Any]]:
     if group.left_out:
         broken.append(tag("li", f"and {group.left_out:,} more"))
     what = together(group.told, tag("ul", broken, class_="groups") if broken else None)
-    outcome = together(_state("broken" if group.n_broken else "met"), " ", tag("span", held, class_="soft"))
+    outcome = together(pill("broken" if group.n_broken else "met"), " ", tag("span", held, class_="soft"))
     return group.kind, [what, group.strength, _source(group.source), outcome]
 
 
@@ -232,15 +203,15 @@ def comparison_section(facts: Facts) -> Markup | None:
     ]
     if found.n_stated:
         before, after = (found.n_stated - n for n in (found.n_broken_plain, found.n_broken))
-        figures.append(
-            (f"{before:,} → {after:,}", f"of {found.n_stated:,} stated pairs hold: without → with")
-        )
-    same = "The same method, along the same neighbours," if facts.connected else "The same method"
+        told = f"of {found.n_stated:,} stated pairs hold: without → with"
+        figures.append((f"{before:,} → {after:,}", told))
+    along = facts.account.graph is not None
+    same = "The same method, along the same neighbours," if along else "The same method"
     words = f"{same} without statements and bounds, its clusters matched to these as well as can be."
     if found.leaves_out:
         words += " Items left out of all clusters count as one more cluster."
     return together(
-        tag("p", words, class_="soft small"),
+        remark(words),
         tiles(figures, "tiles inner"),
         left_out or _price_of_knowing(found, facts),
         _sizes_beside(facts, found),
@@ -251,7 +222,7 @@ def _price_of_knowing(found: Comparison, facts: Facts) -> Markup | None:
     if found.spread is None or found.spread_plain is None:
         return None
     here, before = found.spread, found.spread_plain
-    figures = f"summed {found.measure} to the centres: {number(before)} without, {number(here)} with"
+    figures = f"summed {facts.account.measure} to the centres: {number(before)} without, {number(here)} with"
     if abs(here - before) <= 5e-4 * max(abs(before), 1e-300):
         return tag("p", f"What you know costs next to nothing: {figures}.")
     if before <= 0:
@@ -260,8 +231,8 @@ def _price_of_knowing(found: Comparison, facts: Facts) -> Markup | None:
     amount = f"{abs(change):.1f}" if abs(change) < 100 else f"{abs(change):,.0f}"
     if change > 0:
         return tag("p", f"What you know costs {amount} % more distance ({figures}).")
-    why = facts.gain
-    if facts.n_items > ONE_START_ABOVE and "n_init" in dict(facts.made.parameters):
+    why = facts.account.gain
+    if facts.n_items > ONE_START_ABOVE and "n_init" in facts.made.parameters:
         why += f" (above {ONE_START_ABOVE:,} items the fit without makes one start only)"
     return tag("p", f"With what you know there is {amount} % less distance ({figures}): {why}.")
 
@@ -276,8 +247,6 @@ def _sizes_beside(facts: Facts, found: Comparison) -> Markup:
             tag("div", tag("i", style=f"width:{100 * size / widest:.1f}%"), class_=f"bar thin {style}")
             for size, style in ((before, "before"), (here, colour_class(h)))
         ]
-        rows.append(
-            (tag("span", mark(h), f"{h}", class_="cell"), [f"{before:,}", f"{here:,}", together(bars)])
-        )
-    names: list[str | tuple[str, str]] = ["Cluster", "Without", "With", ("", "wide")]
+        rows.append((cell(h), [f"{before:,}", f"{here:,}", together(bars)]))
+    names: list[Name] = ["Cluster", "Without", "With", ("", "wide")]
     return table("Sizes without and with what is known", names, rows, {"Without", "With"})
