@@ -119,10 +119,15 @@ def verdict(
     return {**row, "first_fit": first_fit, "remark": remarks, **raw}
 
 
-def save(module: str, title: str, rows: list[dict[str, Any]], **more: Any) -> None:
-    """Print the rows, write the result file of an experiment and the page made of all of them."""
+def show(rows: list[dict[str, Any]]) -> None:
+    """Print the rows."""
     for row in rows:
         print(f"{row['what']}: " + ", ".join(part for part in _cells(row)[1:] if part), flush=True)
+
+
+def save(module: str, title: str, rows: list[dict[str, Any]], **more: Any) -> None:
+    """Print the rows, write the result file of an experiment and the page made of all of them."""
+    show(rows)
     RESULTS.mkdir(exist_ok=True)
     name = module.removeprefix("benchmarks.").replace(".", "-")
     result = {"title": title, "conditions": conditions(**more), "rows": rows}

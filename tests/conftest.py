@@ -1,6 +1,5 @@
 """Shared by all tests: one numba cache, one seed for each run, and the budget of the suite."""
 
-import hashlib
 import os
 import resource
 import time
@@ -11,16 +10,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def _name_of_sources() -> str:
-    """A cached caller does not notice a change in another file; a folder named by all files does."""
-    said = hashlib.sha256()
-    for path in sorted((ROOT / "src").rglob("*.py")):
-        said.update(path.read_bytes())
-    return said.hexdigest()[:16]
-
-
 # Set before numba is imported; worker and child processes inherit both.
-os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".cache" / "numba" / _name_of_sources()))
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".cache" / "numba"))
 # One known seed decides what lands; the long tests (`make test-slow`) ask for a new one each time.
 if os.environ.setdefault("COTERIE_TEST_SEED", "20260") == "new":
     os.environ["COTERIE_TEST_SEED"] = str(time.time_ns() % 2**31)

@@ -8,10 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import measure, pictures, protocol, race
+import coterie
+from benchmarks import commits, measure, pictures, protocol, race
 from benchmarks.discover import choose, experiments
 from benchmarks.papers import ch03, ch04, ch05, curves
 from benchmarks.peers import mixture as peer_mixture
+from benchmarks.peers import sizes as peer_sizes
+from benchmarks.scale import house, weight
 from benchmarks.scale import mixture as scale_mixture
 from coterie import Constraints
 
@@ -278,3 +281,29 @@ def test_pictures_of_mixtures_are_those_of_the_results(tmp_path, chapter):
     chapter.draw_picture(path=tmp_path / "picture.png")
     assert 20_000 < (tmp_path / "picture.png").stat().st_size < 200_000
     assert chapter.IMAGE.exists()
+
+
+def test_two_commits_are_compared_in_every_estimator_and_in_the_problems_of_the_races():
+    estimators = {name for name in coterie.__all__ if hasattr(getattr(coterie, name), "fit")}
+    assert {name.split()[0] for name in house.SETTINGS} == estimators
+    assert [one[:3] for one in house.SIZES] == [*(one[:3] for one in peer_sizes.SPEED), peer_sizes.FREE]
+    X, y = house.table("wine")
+    found = [house.outcome("PCKMeans", given, X, y, 0) for given in ("", "", "weight=0.0", "no_such=1")]
+    assert found[0] == found[1] != found[2]
+    assert "unexpected keyword" in found[3][0]
+    assert found[3][1:] == [None, None]
+
+
+def test_weight_is_taken_of_a_folder(tmp_path):
+    package = tmp_path / "src" / "coterie"
+    for name, text in {
+        "report/page.py": "from coterie.kmeans._loop import go\ngetattr(model, 'x')\ngetattr(page, 'x')\n",
+        "kmeans/_loop.py": "@kernel\ndef go(" + "".join(f"a{i}, " for i in range(13)) + "):\n    pass\n",
+        "kmeans/_page.py": "from coterie.kmeans._loop import go\nisinstance(x, (Cosine, int))\n",
+    }.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    tree = commits.tree(str(tmp_path))
+    assert tree == (None, tmp_path)
+    found = {what: number for what, (number, _, _) in weight.written(tree).items()}
+    assert list(found.values()) == [8, 5, 0, 2, 1, 1, 1, 1, 0, 1, 1, 0]

@@ -1,11 +1,8 @@
 """The registry knows every method, says the truth about each, and chooses by its written rule."""
 
-import inspect
-
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.utils import get_tags
 
 from coterie import Constraints
 from coterie.methods import AUTO_RULE, METHODS, Task, choose, find_method, suitable_methods
@@ -22,28 +19,30 @@ def test_every_public_clusterer_is_listed_once():
 
 @every_method
 def test_what_is_said_of_a_method_is_true(method):
-    kind = method.estimator
-    assert method.kinds == kind.constraint_kinds
-    rules = kind.parameter_rules
-    given = inspect.signature(kind.fit).parameters
-    assert ("sizes" in method.bounds) == ("size_max" in rules)
-    assert ("minima" in method.bounds) == ("size_min" in rules)
-    assert ("loads" in method.bounds) == ("size_weight" in given)
-    assert ("groups" in method.bounds) == ("group_min" in rules)
-    assert method.connectivity == ("connectivity" in rules)
-    assert method.takes_k == bool({"n_clusters", "n_components"} & set(rules))
-    assert method.sparse == get_tags(kind()).input_tags.sparse
-    assert method.starts == ("n_init" in rules)
-    assert method.weighted == ("sample_weight" in given)
-    assert (None in method.metrics.values()) == ("metric" not in rules)
-    assert (method.max_items is not None) == kind.works_on_pairs
-    assert {
-        *method.plain,
-        *method.light,
-        *(name for own in method.with_metric.values() for name in own),
-    } <= set(rules)
-    default = kind()
-    assert {"all": "hold", "hard": "priced", "none": "start"}[default.obeys] == method.statements
+    kind, about = method.estimator, method.about
+    assert about == kind.about  # read off the file, and as the class has it
+    rules = set(kind.parameter_rules)
+    assert (about.max_items is not None) == kind.works_on_pairs
+    assert {*about.light, *(name for own in about.with_metric.values() for name in own)} <= rules
+    assert about.twin is None or find_method(about.twin).name == about.twin
+    assert method.facts()["name"] == method.name == kind.__name__
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("COPKMeans", {"statements": "hold", "bounds": set(), "sparse": True, "weighted": True}),
+        ("SeededKMeans", {"statements": "start", "kinds": {"label"}, "starts": True}),
+        ("SizeConstrainedKMeans", {"statements": "hold", "bounds": {"sizes", "minima", "loads", "groups"}}),
+        ("KMedoids", {"statements": "priced", "metrics": {"sqeuclidean": "euclidean", "cosine": "cosine"}}),
+        ("ConstrainedLinkage", {"bounds": {"sizes", "loads"}, "connectivity": True, "weighted": False}),
+        ("COPCobweb", {"takes_k": False, "starts": False, "sparse": False, "metrics": {"sqeuclidean": None}}),
+        ("MeanFieldMixture", {"takes_k": True, "weighted": False, "sparse": False}),
+    ],
+)
+def test_what_follows_from_a_class(name, expected):
+    method = find_method(name)
+    assert {word: getattr(method, word) for word in expected} == expected
 
 
 @every_method
@@ -51,7 +50,7 @@ def test_every_method_can_be_built_and_fitted(method):
     X = np.abs(np.random.default_rng(0).normal(size=(30, 3)))
     for metric in method.metrics:
         model = method.build(2, metric=metric, random_state=0).fit(X)
-        assert method.doubt == hasattr(model, "responsibilities_")
+        assert (model.account().certainty is not None) == hasattr(model, "responsibilities_")
         if method.takes_k:
             assert set(model.labels_) == {0, 1}
         else:

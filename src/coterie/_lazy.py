@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import sys
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["attach"]
+__all__ = ["attach", "find_home"]
 
 # What a module that is missing belongs to, and the extra that brings it.
 _EXTRAS = {"polars": ("reading tables", "cli")}
@@ -41,6 +42,16 @@ def attach(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[], 
         return sorted({*vars(sys.modules[package]), *homes})
 
     return sorted(homes), __getattr__, __dir__
+
+
+def find_home(package: str, name: str) -> str:
+    """The module that holds what a package offers, perhaps by way of another; that module is not loaded."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.submodule_search_locations is None:
+        return package
+    importlib.import_module(package)
+    home = _offered(package).get(name, package)
+    return package if home == package else find_home(home, name)
 
 
 def _offered(package: str) -> dict[str, str]:

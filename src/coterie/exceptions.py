@@ -9,6 +9,7 @@ __all__ = [
     "DeadEndError",
     "DeadEndWarning",
     "InfeasibleConstraintsError",
+    "ParameterError",
     "UncachedKernelWarning",
     "UndecidedError",
     "UnsupportedConstraintError",
@@ -31,6 +32,23 @@ class InfeasibleConstraintsError(ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self), self.certificate)
+
+
+class ParameterError(ValueError):
+    """A parameter has a value that it cannot have, alone, beside another one or with these data.
+
+    Attributes
+    ----------
+    parameters : tuple of str
+        The parameters that the message speaks of, by the names that it calls them.
+    """
+
+    def __init__(self, message: str, *parameters: str) -> None:
+        super().__init__(message)
+        self.parameters = parameters
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), *self.parameters)
 
 
 class DeadEndError(RuntimeError):

@@ -1,38 +1,33 @@
 """The registry of methods: what there is, what each takes, and the rule by which one is chosen.
 
-The command line, `coterie.compare` and the report know the methods through this list only, so a new class
-is offered everywhere once it stands here. Nothing of scikit-learn is imported until a method is built.
+The command line, `coterie.compare` and the report know the methods through this list only. It holds names:
+what is said of a method is read off its class, so that a new class is offered everywhere once its name stands
+here. Nothing of scikit-learn is imported until somebody asks for more than words.
 """
 
 from __future__ import annotations
 
+import ast
 import difflib
 import importlib
+import importlib.util
+import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from coterie._lazy import find_home
+from coterie.base import About
 from coterie.exceptions import InfeasibleConstraintsError
 
 if TYPE_CHECKING:
     from coterie.constraints import Constraints
 
-__all__ = ["AUTO_RULE", "METHODS", "Choice", "Method", "Task", "choose", "find_method", "suitable_methods"]
-
-_PLAIN = {"sqeuclidean": "sqeuclidean", "cosine": "cosine"}
-_BOUNDS = frozenset({"sizes", "minima", "loads", "groups"})
-# What the Gaussian mixtures have in common. A full covariance of more features has too many numbers to learn.
-_MIXTURE: Any = {
-    "metrics": {"sqeuclidean": None},
-    "measure": "log-likelihood",
-    "max_features": 100,
-    "light": {"covariance_type": "diag"},
-    "weighted": False,
-    "sparse": False,
-    "doubt": True,
-    "slow": True,
-}
-_ALL_KINDS = frozenset({"must-link", "cannot-link", "label", "distinct", "across"})
+__all__ = [
+    *("AUTO_RULE", "METHODS", "Choice", "Method", "Task"),
+    *("choose", "find_method", "suitable_methods", "table_of_methods"),
+]
 
 AUTO_RULE = """\
 1. Connected clusters (a graph of who is whose neighbour): ConstrainedLinkage; every statement holds.
@@ -53,86 +48,102 @@ ONE_START_ABOVE = 100_000
 class Method:
     """A clusterer, and what it is for.
 
-    Attributes
+    Parameters
     ----------
-    name : str
-        Name of the class.
-    module : str
-        Where the class lives.
-    what : str
-        What it does with what the user knows, in one sentence.
-    when : str
-        When to take it.
-    source : str
-        Where it comes from.
-    statements : {"hold", "priced", "start"}
-        What happens with statements: all hold; a broken one has a price, hard ones hold; they only guide the
-        start.
-    kinds : frozenset of str
-        Kinds of statements that it takes.
-    bounds : frozenset of str
-        Of "sizes" (bounds on sizes), "minima" (also from below), "loads" (counted by a load), "groups"
-        (bounds for each group).
-    metrics : mapping
-        Our words for a distance, and the value of the class's parameter `metric` for it; None: it has none.
-    with_metric : mapping
-        Other parameters that go with a distance, unless the user sets them.
-    measure : str
-        What it measures where it has no parameter `metric`.
-    max_items : int or None
-        Above this many items it is out of its depth; clusters that grow along a graph need no such limit.
-    max_features : int or None
-        Above this many features it is out of its depth, or takes too long.
-    light : mapping
-        Parameters with which there are no such limits.
-    connectivity : bool
-        Whether clusters can be kept connected along a graph.
-    takes_k : bool
-        Whether the number of clusters is said beforehand; otherwise the method finds it.
-    starts : bool
-        Whether it makes several starts (`n_init`).
-    weighted : bool
-        Whether items can have an importance (`sample_weight`).
-    sparse : bool
-        Whether it takes rows of which most values are zero and not stored.
-    doubt : bool
-        Whether it says how probable each cluster is for each item (`responsibilities_`).
-    slow : bool
-        Whether a fit takes so long that comparisons leave it out unless it is named.
-    plain : mapping
-        Parameters that switch off what is beyond statements, for a fit to compare with.
-    twin : str or None
-        The method that does the same where no bounds are given.
+    home : str
+        Where the class is found: "package:Class".
     """
 
-    name: str
-    module: str
-    what: str
-    when: str
-    source: str
-    statements: Literal["hold", "priced", "start"]
-    kinds: frozenset[str] = _ALL_KINDS
-    bounds: frozenset[str] = frozenset()
-    metrics: Mapping[str, str | None] = field(default_factory=lambda: _PLAIN)
-    with_metric: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    measure: str = "sqeuclidean"
-    max_items: int | None = None
-    max_features: int | None = None
-    light: Mapping[str, Any] = field(default_factory=dict)
-    connectivity: bool = False
-    takes_k: bool = True
-    starts: bool = True
-    weighted: bool = True
-    sparse: bool = True
-    doubt: bool = False
-    slow: bool = False
-    plain: Mapping[str, Any] = field(default_factory=dict)
-    twin: str | None = None
+    home: str
+
+    @property
+    def name(self) -> str:
+        """Name of the class."""
+        return self.home.partition(":")[2]
 
     @property
     def estimator(self) -> type[Any]:
         """The class."""
-        return getattr(importlib.import_module(self.module), self.name)
+        return getattr(importlib.import_module(self.home.partition(":")[0]), self.name)
+
+    @cached_property
+    def about(self) -> About:
+        """What the class says of itself, read off its file, so that it need not be loaded."""
+        module = find_home(self.home.partition(":")[0], self.name)
+        loader: Any = importlib.util.find_spec(module).loader  # type: ignore[union-attr]
+        for kind in ast.parse(loader.get_source(module)).body:
+            for line in kind.body if isinstance(kind, ast.ClassDef) and kind.name == self.name else ():
+                if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == "about":
+                    words: Any = line.value
+                    return About(**{one.arg: ast.literal_eval(one.value) for one in words.keywords})
+        raise TypeError(f"{self.name} says nothing of itself: it needs `about = About(...)`.")
+
+    @cached_property
+    def statements(self) -> Literal["hold", "priced", "start"]:
+        """What happens: all hold; a broken one has a price and hard ones hold; they only guide the start."""
+        found: Any = {"all": "hold", "hard": "priced", "none": "start"}[self.estimator().obeys]
+        return found
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Kinds of statements that it takes."""
+        return frozenset(self.estimator.constraint_kinds)
+
+    @cached_property
+    def bounds(self) -> frozenset[str]:
+        """Of "sizes" (bounds on sizes), "minima" (also from below), "loads" (counted by a load), "groups"."""
+        marks = {"sizes": "size_max", "minima": "size_min", "loads": "size_weight", "groups": "group_min"}
+        return frozenset(kind for kind, mark in marks.items() if mark in (*self._rules, *self._given))
+
+    @cached_property
+    def metrics(self) -> Mapping[str, str | None]:
+        """Our words for a distance, and the value of the parameter `metric` for it; None: it has none."""
+        if "metric" not in self._rules:
+            return {"sqeuclidean": None}
+        default = inspect.signature(self.estimator).parameters["metric"].default
+        return {"sqeuclidean": default, "cosine": "cosine"}
+
+    @property
+    def connectivity(self) -> bool:
+        """Whether clusters can be kept connected along a graph."""
+        return "connectivity" in self._rules
+
+    @property
+    def takes_k(self) -> bool:
+        """Whether the number of clusters is said beforehand; otherwise the method finds it."""
+        return bool({"n_clusters", "n_components"} & set(self._rules))
+
+    @property
+    def starts(self) -> bool:
+        """Whether it makes several starts (`n_init`)."""
+        return "n_init" in self._rules
+
+    @property
+    def weighted(self) -> bool:
+        """Whether items can have an importance (`sample_weight`)."""
+        return "sample_weight" in self._given
+
+    @cached_property
+    def sparse(self) -> bool:
+        """Whether it takes rows of which most values are zero and not stored."""
+        from sklearn.utils import get_tags
+
+        return bool(get_tags(self.estimator()).input_tags.sparse)
+
+    @property
+    def _rules(self) -> Mapping[str, Any]:
+        return self.estimator.parameter_rules
+
+    @cached_property
+    def _given(self) -> frozenset[str]:
+        return frozenset(inspect.signature(self.estimator.fit).parameters)
+
+    def facts(self) -> dict[str, Any]:
+        """All of it, for machines."""
+        kept = ("statements", "connectivity", "takes_k", "starts", "weighted", "sparse")
+        listed = {name: sorted(getattr(self, name)) for name in ("kinds", "bounds", "metrics")}
+        own = {name: getattr(self, name) for name in kept}
+        return {"name": self.name, "module": self.estimator.__module__, **asdict(self.about), **own, **listed}
 
     def build(self, n_clusters: int | None, *, metric: str = "sqeuclidean", **parameters: Any) -> Any:
         """Make an estimator; `metric` is one of `metrics`. Without `takes_k` the number is not passed on."""
@@ -140,7 +151,7 @@ class Method:
             raise ValueError(
                 f"{self.name} has no distance {metric!r}; it has {', '.join(sorted(self.metrics))}."
             )
-        words = {**self.with_metric.get(metric, {}), **parameters}
+        words = {**self.about.with_metric.get(metric, {}), **parameters}
         if self.metrics[metric] is not None:
             words["metric"] = self.metrics[metric]
         return self.estimator(n_clusters, **words) if self.takes_k else self.estimator(**words)
@@ -162,12 +173,13 @@ class Method:
             return "takes no weights of items"
         if task.sparse and not self.sparse:
             return "takes no text, and no matrix in which only some values are stored"
-        light = bool(self.light) and self.light.items() <= (parameters or {}).items()
-        if self.max_features is not None and task.n_features > self.max_features and not light:
-            return f"is made for at most {self.max_features:,} features"
+        about = self.about
+        light = bool(about.light) and about.light.items() <= (parameters or {}).items()
+        if about.max_features is not None and task.n_features > about.max_features and not light:
+            return f"is made for at most {about.max_features:,} features"
         light = light or (task.connected and task.metric == "sqeuclidean")
-        if self.max_items is not None and task.n_items > self.max_items and not light:
-            return f"is made for at most {self.max_items:,} items"
+        if about.max_items is not None and task.n_items > about.max_items and not light:
+            return f"is made for at most {about.max_items:,} items"
         return None
 
 
@@ -227,184 +239,15 @@ class Choice:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
-METHODS: tuple[Method, ...] = (
-    Method(
-        "COPKMeans",
-        "coterie.kmeans",
-        what="k-means in which every statement holds",
-        when="you trust what you state; with no statement it is plain k-means",
-        source="Wagstaff et al. 2001; Constrained Clustering, chapter 1",
-        statements="hold",
-    ),
-    Method(
-        "PCKMeans",
-        "coterie.kmeans",
-        what="k-means in which a broken statement has a price; those marked hard hold",
-        when="some statements may be wrong, or contradict each other",
-        source="Basu, Banerjee and Mooney 2004; chapter 1",
-        statements="priced",
-    ),
-    Method(
-        "MPCKMeans",
-        "coterie.kmeans",
-        what="learns which features matter; a broken statement costs a distance, and teaches",
-        when="features differ in worth or in unit, and pairs should carry over to items that none names",
-        source="Bilenko, Basu and Mooney 2004; chapter 1",
-        statements="priced",
-        metrics={"sqeuclidean": None},
-        measure="learned",
-    ),
-    Method(
-        "HMRFKMeans",
-        "coterie.kmeans",
-        what="learns which features (words) matter; what follows from statements counts too",
-        when="text with pairs, and wide tables; counts, by I-divergence, from Python",
-        source="Basu, Bilenko and Mooney 2004 (KDD)",
-        statements="priced",
-    ),
-    Method(
-        "CVQEKMeans",
-        "coterie.kmeans",
-        what="a broken statement costs what it would take to mend it, and pulls the centres",
-        when="you have many pairs, and no wish to choose a price",
-        source="Pelleg and Baras 2007; Davidson and Ravi 2005; chapter 1",
-        statements="priced",
-        metrics={"sqeuclidean": None},
-    ),
-    Method(
-        "KernelPCKMeans",
-        "coterie.kmeans",
-        what="kernel k-means in which a broken statement has a price",
-        when="clusters that are not round, up to 20,000 items; similarities and graphs, from Python",
-        source="Kulis, Basu, Dhillon and Mooney 2005",
-        statements="priced",
-        metrics={"sqeuclidean": None},
-        measure="kernel",
-        max_items=20_000,
-    ),
-    Method(
-        "SeededKMeans",
-        "coterie.kmeans",
-        what="known labels start the clusters, and may be outvoted",
-        when="a few items have labels that may be wrong",
-        source="Basu, Banerjee and Mooney 2002",
-        statements="start",
-        kinds=frozenset({"label"}),
-    ),
-    Method(
-        "ConstrainedSeedKMeans",
-        "coterie.kmeans",
-        what="known labels start the clusters, and stay",
-        when="a few items have labels that you trust",
-        source="Basu, Banerjee and Mooney 2002",
-        statements="hold",
-        kinds=frozenset({"label"}),
-    ),
-    Method(
-        "SizeConstrainedKMeans",
-        "coterie.kmeans",
-        what="sizes keep to bounds, by number, load or group, and every statement holds",
-        when="sizes matter: at least, at most, equal",
-        source="Demiriz, Bennett and Bradley; chapter 9",
-        statements="hold",
-        bounds=_BOUNDS,
-        plain={"size_min": None, "size_max": None, "group_min": None, "group_max": None},
-        twin="COPKMeans",
-    ),
-    Method(
-        "SizeConstrainedKMedians",
-        "coterie.kmeans",
-        what="sizes keep to bounds and every statement holds, with absolute distances and medians",
-        when="sizes matter, and a few values are far off",
-        source="chapter 9",
-        statements="hold",
-        bounds=_BOUNDS,
-        metrics={"sqeuclidean": None},
-        measure="cityblock",
-        plain={"size_min": None, "size_max": None, "group_min": None, "group_max": None},
-    ),
-    Method(
-        "KMedoids",
-        "coterie.kmeans",
-        what="clusters around items of the data; a broken statement has a price",
-        when="up to 20,000 items, of which one shall stand for each cluster",
-        source="Park and Jun 2009; start as in EMC",
-        statements="priced",
-        metrics={"sqeuclidean": "euclidean", "cosine": "cosine"},
-        max_items=20_000,
-    ),
-    Method(
-        "ConstrainedLinkage",
-        "coterie.hierarchy",
-        what="merges the nearest clusters that no statement, lack of neighbours or largest size keeps apart",
-        when="you want a tree, or clusters connected along neighbours (without these, up to 20,000 items)",
-        source="Klein, Kamvar and Manning 2002; Constrained Clustering, chapter 1",
-        statements="hold",
-        bounds=frozenset({"sizes", "loads"}),
-        metrics={"sqeuclidean": "euclidean", "cosine": "cosine"},
-        with_metric={"cosine": {"linkage": "average"}},
-        max_items=20_000,
-        light={"linkage": "single"},
-        connectivity=True,
-        starts=False,
-        weighted=False,
-        plain={"size_max": None},
-    ),
-    Method(
-        "COPCobweb",
-        "coterie.hierarchy",
-        what="places items one by one and finds the number of clusters itself; every statement holds",
-        when="nobody knows how many clusters; categories from Python (here they are columns of 0 and 1)",
-        source="Wagstaff and Cardie 2000; Fisher 1987; chapter 1",
-        statements="hold",
-        metrics={"sqeuclidean": None},
-        measure="category utility",
-        takes_k=False,
-        starts=False,
-        weighted=False,
-        sparse=False,
-    ),
-    Method(
-        "ConstrainedGaussianMixture",
-        "coterie.mixture",
-        what="a Gaussian mixture in which every statement holds; it says how probable each cluster is",
-        when="you trust what you state, clusters are long or of unequal size, and doubt should be told",
-        source="Shental, Bar-Hillel, Hertz and Weinshall 2004; chapter 3",
-        statements="hold",
-        **_MIXTURE,
-    ),
-    Method(
-        "PenalizedGaussianMixture",
-        "coterie.mixture",
-        what="a Gaussian mixture that weighs each statement by how sure it is; those marked hard hold",
-        when="statements may be wrong, and you can say how sure you are (confidence); doubt should be told",
-        source="Lu and Leen 2005; chapter 4",
-        statements="priced",
-        **_MIXTURE,
-    ),
-    Method(
-        "MeanFieldMixture",
-        "coterie.mixture",
-        what="a mixture found by annealing, in which strong statements steer the clusters; hard ones hold",
-        when="many statements that hang together, or few that shall count (eta); counts, from Python",
-        source="Lange, Law, Jain and Buhmann 2005; chapter 5",
-        statements="priced",
-        **_MIXTURE,
-    ),
-    Method(
-        "PairwiseClustering",
-        "coterie.mixture",
-        what="small distances inside clusters, found by annealing; a broken statement has a price",
-        when="up to 10,000 items that are known by their distances; given distances, from Python",
-        source="Lange, Law, Jain and Buhmann 2005; chapter 5",
-        statements="priced",
-        metrics={"sqeuclidean": "sqeuclidean", "cosine": "cosine"},
-        max_items=10_000,
-        weighted=False,
-        doubt=True,
-        slow=True,
-    ),
-)
+METHODS = [
+    Method(f"coterie:{name}")
+    for name in (
+        *("COPKMeans", "PCKMeans", "MPCKMeans", "HMRFKMeans", "CVQEKMeans", "KernelPCKMeans"),
+        *("SeededKMeans", "ConstrainedSeedKMeans", "SizeConstrainedKMeans", "SizeConstrainedKMedians"),
+        *("KMedoids", "ConstrainedLinkage", "COPCobweb"),
+        *("ConstrainedGaussianMixture", "PenalizedGaussianMixture", "MeanFieldMixture", "PairwiseClustering"),
+    )
+]
 
 
 def find_method(name: str) -> Method:
@@ -423,15 +266,22 @@ def find_method(name: str) -> Method:
     )
 
 
+def table_of_methods() -> str:
+    """The methods as the README lists them, in Markdown: `python -m coterie.methods` prints it."""
+    rows = [("method", "what it does with what you know", "when to take it", "source"), ("---",) * 4]
+    rows += [(f"`{one.name}`", one.about.what, one.about.when, one.about.source) for one in METHODS]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
 def suitable_methods(task: Task) -> tuple[Method, ...]:
     """All methods that take the statements, bounds, graph and distance of `task`, in the order of the list.
 
     Those that find the number of clusters are left out where one is asked for, and the others where none is.
     Without bounds a method that then does the same as another one is left out; slow ones always are.
     """
-    fitting = (method for method in METHODS if method.refuses(task) is None and not method.slow)
+    fitting = (method for method in METHODS if not method.about.slow and method.refuses(task) is None)
     fitting = (method for method in fitting if method.takes_k == (task.n_clusters is not None))
-    return tuple(method for method in fitting if task.bounds or method.twin is None)
+    return tuple(method for method in fitting if task.bounds or method.about.twin is None)
 
 
 def choose(task: Task, *, budget: int = 1_000_000) -> Choice:
@@ -508,3 +358,7 @@ def _doubt(known: Constraints, n_clusters: int, budget: int) -> str | None:
     if collision is not None:
         raise InfeasibleConstraintsError(f"{collision} {collision.what_to_drop()}", collision)
     return f"the statements cannot all be met, {weighed}"
+
+
+if __name__ == "__main__":
+    print(table_of_methods())

@@ -98,68 +98,17 @@ def pair_scores(y_true: ArrayLike, y_pred: ArrayLike) -> PairScores:
 
 
 def pairwise_precision(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Share of the same-cluster pairs that are of the same class; see `pair_scores`.
-
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n_items,)
-        The class and the cluster of each item.
-
-    Returns
-    -------
-    float
-        From 0 to 1; 1 if no pair is in the same cluster.
-
-    Examples
-    --------
-    >>> from coterie.metrics import pairwise_precision
-    >>> pairwise_precision(["a", "a", "a", "b"], [0, 0, 1, 1])
-    0.5
-    """
+    """Share of the same-cluster pairs that are of the same class, as a score alone; see `pair_scores`."""
     return pair_scores(y_true, y_pred).precision
 
 
 def pairwise_recall(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Share of the same-class pairs that are in the same cluster; see `pair_scores`.
-
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n_items,)
-        The class and the cluster of each item.
-
-    Returns
-    -------
-    float
-        From 0 to 1; 1 if no pair is in the same class.
-
-    Examples
-    --------
-    >>> from coterie.metrics import pairwise_recall
-    >>> pairwise_recall(["a", "a", "b", "b"], [0, 0, 0, 1])
-    0.5
-    """
+    """Share of the same-class pairs that are in the same cluster, as a score alone; see `pair_scores`."""
     return pair_scores(y_true, y_pred).recall
 
 
 def pairwise_f1(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Harmonic mean of pairwise precision and recall; see `pair_scores`.
-
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n_items,)
-        The class and the cluster of each item.
-
-    Returns
-    -------
-    float
-        From 0 to 1; 1 if the two say the same of every pair.
-
-    Examples
-    --------
-    >>> from coterie.metrics import pairwise_f1
-    >>> pairwise_f1(["a", "a", "a", "b"], [0, 0, 1, 1])
-    0.4
-    """
+    """Harmonic mean of pairwise precision and recall, as a score alone; see `pair_scores`."""
     return pair_scores(y_true, y_pred).f1
 
 

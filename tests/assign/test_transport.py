@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from coterie.assign._sizes import transport as _transport
-from coterie.assign._sizes.transport import NO_KINDS, InfeasibleFlowError, Limits, Transport
+from coterie.assign._sizes.bounds import NO_KINDS, Limits
+from coterie.assign._sizes.transport import InfeasibleFlowError, Transport
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def cost_of(costs, limits, start=None):
         flow = Transport(limits).solve(costs, start)
     except InfeasibleFlowError:
         return None
-    assert flow.imbalance == 0
+    assert flow.missed == 0
     return costs[np.arange(limits.n), flow.labels].sum()
 
 

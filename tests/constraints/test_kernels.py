@@ -11,8 +11,10 @@ import random
 import numpy as np
 import pytest
 
-import coterie.constraints  # noqa: F401  (brings the kernels in)
+import coterie.constraints._constraints  # noqa: F401  (brings the kernels in)
 from coterie._compiled.kernels import all_kernels
+from coterie.constraints._feasible.colouring import ApartGraph
+from coterie.constraints._feasible.exact import first_branch
 
 pytestmark = pytest.mark.kernels
 
@@ -37,8 +39,9 @@ def csr(rows: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def random_groups(rng: random.Random, n: int):
-    """Cliques and partitions over n nodes, each node's own (CSR), with sizes."""
+def random_apart_graph(rng: random.Random, n: int) -> ApartGraph:
+    """Edges, cliques and partitions over n nodes, each node's own (CSR), with sizes."""
+    indptr, indices = random_graph(rng, n, rng.random())
     n_cliques, n_sets = rng.randint(0, 3), rng.randint(0, 2)
     in_clique = [[c for c in range(n_cliques) if rng.random() < 0.4] for _ in range(n)]
     in_set, codes = [], []
@@ -49,16 +52,26 @@ def random_groups(rng: random.Random, n: int):
     clique_ptr, clique = csr(in_clique)
     set_ptr, member = csr(in_set)
     _, code = csr(codes)
-    return {
-        "clique_ptr": clique_ptr,
-        "clique": clique,
-        "clique_size": np.bincount(clique, minlength=n_cliques).astype(np.int64),
-        "set_ptr": set_ptr,
-        "set": member,
-        "code": code,
-        "set_size": np.bincount(member, minlength=n_sets).astype(np.int64),
-        "code_size": np.bincount(code, minlength=3 * n_sets).astype(np.int64),
-    }
+    return ApartGraph(
+        nodes=np.arange(n),
+        indptr=indptr,
+        indices=indices,
+        node_clique_ptr=clique_ptr,
+        node_clique=clique,
+        clique_size=np.bincount(clique, minlength=n_cliques).astype(np.int64),
+        node_part_ptr=set_ptr,
+        node_set=member,
+        node_code=code,
+        set_size=np.bincount(member, minlength=n_sets).astype(np.int64),
+        code_size=np.bincount(code, minlength=3 * n_sets).astype(np.int64),
+        twins=ints([]),
+        twin_of=ints([]),
+    )
+
+
+def flat(arguments) -> list:
+    """Arguments with those of named tuples in their place."""
+    return [x for one in arguments for x in (flat(one) if isinstance(one, tuple) else [one])]
 
 
 def join(rng):
@@ -69,22 +82,13 @@ def join(rng):
 
 def peel(rng):
     n = rng.randint(0, 14)
-    indptr, indices = random_graph(rng, n, rng.random())
-    g = random_groups(rng, n)
+    graph = random_apart_graph(rng, n)
     return (
-        indptr,
-        indices,
-        g["clique_ptr"],
-        g["clique"],
-        g["clique_size"],
-        g["set_ptr"],
-        g["set"],
-        g["code"],
-        g["set_size"],
-        g["code_size"],
+        graph,
+        (graph.clique_size.copy(), graph.set_size.copy(), graph.code_size.copy()),
         rng.randint(1, 6),
         rng.choice([1, 2, 64]),
-        np.diff(indptr),
+        np.diff(graph.indptr),
         np.zeros(n, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
         np.zeros(n + 1, dtype=np.int64),
@@ -93,26 +97,19 @@ def peel(rng):
 
 def colour_in_order(rng):
     n, k = rng.randint(1, 14), rng.randint(1, 6)
-    indptr, indices = random_graph(rng, n, rng.random())
-    g = random_groups(rng, n)
+    graph = random_apart_graph(rng, n)
     given = [rng.randrange(k) if rng.random() < 0.2 else -1 for _ in range(n)]
     order = [v for v in rng.sample(range(n), n) if given[v] < 0]
     return (
-        indptr,
-        indices,
-        g["clique_ptr"],
-        g["clique"],
-        g["set_ptr"],
-        g["set"],
-        g["code"],
+        graph,
         k,
         ints(order),
         ints(given),
         np.full(n, k, dtype=np.int64),
-        np.zeros(len(g["clique_size"]) * k, dtype=np.uint8),
-        np.arange(len(g["clique_size"]) + 1) * k,
-        np.zeros(len(g["clique_size"]), dtype=np.int64),
-        np.full((len(g["set_size"]), k), -1, dtype=np.int64),
+        np.zeros(len(graph.clique_size) * k, dtype=np.uint8),
+        np.arange(len(graph.clique_size) + 1) * k,
+        np.zeros(len(graph.clique_size), dtype=np.int64),
+        np.full((len(graph.set_size), k), -1, dtype=np.int64),
         np.full(k, -1, dtype=np.int64),
     )
 
@@ -132,27 +129,8 @@ def climb(rng):
 def dsatur(rng):
     n, k = rng.randint(1, 12), rng.randint(1, 5)
     indptr, indices = random_graph(rng, n, rng.random())
-    order = rng.sample(range(n), n)
-    following, preceding = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
-    following[order[:-1]], preceding[order[1:]] = order[1:], order[:-1]
-    head = np.full(k + 1, -1, dtype=np.int64)
-    head[0] = order[0]
-    return (
-        indptr,
-        indices,
-        k,
-        rng.choice([1, 7, 5000]),
-        np.full(n, -1, dtype=np.int64),
-        np.zeros((n, k), dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        head,
-        following,
-        preceding,
-        np.full(n + 1, -1, dtype=np.int64),
-        np.zeros(n + 1, dtype=np.int64),
-        np.zeros(n + 1, dtype=np.int64),
-        np.zeros(2, dtype=np.int64),
-    )
+    branch = first_branch(ints(rng.sample(range(n), n)), k)
+    return indptr, indices, k, rng.choice([1, 7, 5000]), branch
 
 
 def keep(rng):
@@ -203,7 +181,7 @@ def test_interpreted_and_compiled_agree(name):
         second = copy.deepcopy(first)
         said = kernel.interpreted(*first), kernel.compiled(*second)
         assert said[0] == said[1]
-        for position, (a, b) in enumerate(zip(first, second, strict=True)):
+        for position, (a, b) in enumerate(zip(flat(first), flat(second), strict=True)):
             np.testing.assert_array_equal(a, b, err_msg=f"argument {position} of {name}")
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from coterie import Constraints, PCKMeans
-from coterie.distortion._base import LinearDistortion
+from coterie.distortion import Cosine, Distortion, Manhattan, SquaredEuclidean
 from coterie.distortion._idivergence import IDivergence
 
 GUIDE = Path(__file__).parents[2] / "CONTRIBUTING.md"
@@ -18,7 +18,7 @@ GUIDE = Path(__file__).parents[2] / "CONTRIBUTING.md"
 def shown():
     """The classes of the guide."""
     blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S)
-    names = {"LinearDistortion": LinearDistortion, "PCKMeans": PCKMeans, "np": np}
+    names = {"Distortion": Distortion, "PCKMeans": PCKMeans, "np": np}
     exec(next(block for block in blocks if "class ItakuraSaito" in block), names)
     return names
 
@@ -90,3 +90,24 @@ def test_the_divergence_of_sparse_rows_is_that_of_dense_ones(seed):
         lambda one: one.distances(one.points.X, centres),
     ):
         np.testing.assert_allclose(ask(dense), ask(thin), rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", [SquaredEuclidean, Cosine, Manhattan])
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_matrix])
+def test_no_centres_are_better_for_given_labels(kind, store, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 3)) + 0.5
+    weight = rng.uniform(0.5, 2.0, size=40)
+    labels = rng.integers(-1, 3, size=40).astype(np.int32)  # -1: in no cluster; cluster 3 is empty
+    distortion = kind(store(X), weight)
+    centres = distortion.centres_of(labels, 4)
+    assert (centres[3] == 0).all()
+    inside = labels >= 0
+
+    def cost(centres):
+        away = kind.distances(X[inside], centres)[np.arange(inside.sum()), labels[inside]]
+        return weight[inside] @ (away**2 if kind is SquaredEuclidean else away)
+
+    assert distortion.clustering_cost(labels, 4) == pytest.approx(cost(centres), rel=1e-9)
+    for _ in range(20):
+        assert cost(centres) <= cost(centres + rng.normal(scale=0.1, size=centres.shape))

@@ -160,7 +160,8 @@ def test_more_roots_than_leaves_share_the_last(points):
     known = Constraints.distinct(np.zeros(24, dtype=int)) | Constraints(n_items=24)
     model = fitted(points, known, n_clusters=24)
     ax = drawn(model, n_shown=6)
-    assert leaves(ax)[-1] == "(19 in 19 more)"
+    assert len(leaves(ax)) == 6
+    assert "(19)" in leaves(ax)
     assert counted(leaves(ax)) == 24
     assert legend(ax)[0] == "vetoed: 23 merges"
 

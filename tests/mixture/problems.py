@@ -9,10 +9,22 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from coterie import Constraints
+from coterie import Constraints, MeanFieldMixture
 from coterie.mixture._inference.elimination import eliminate
 from coterie.mixture._inference.junction import JunctionTree
 from tests.oracles import mixture as oracle
+
+
+class WarmField(MeanFieldMixture):
+    """Every E-step goes on from the last probabilities."""
+
+    _e_start = "warm"
+
+
+class ContinuationField(MeanFieldMixture):
+    """Every E-step begins at weak couplings that grow."""
+
+    _e_start = "continuation"
 
 
 def n_parts(n: int, edges) -> int:

@@ -168,7 +168,6 @@ def test_bad_parameters_are_named(kind, name, value, seed):
         (PenalizedGaussianMixture, "confidence", 1.5),
         (PenalizedGaussianMixture, "inference", "magic"),
         (PenalizedGaussianMixture, "weights_update", "pseudo"),
-        (PenalizedGaussianMixture, "grid_step", 0.0),
         (PenalizedGaussianMixture, "n_sweeps", 0),
         (PenalizedGaussianMixture, "max_component_size", 0),
         (MeanFieldMixture, "weight", -1.0),
@@ -179,7 +178,6 @@ def test_bad_parameters_are_named(kind, name, value, seed):
         (MeanFieldMixture, "weights_update", "flat"),
         (MeanFieldMixture, "emission", "poison"),
         (MeanFieldMixture, "annealing", "slow"),
-        (MeanFieldMixture, "e_start", "cold"),
     ],
 )
 def test_bad_parameters_of_one_class(kind, name, value, seed):

@@ -7,7 +7,7 @@ import pytest
 
 from coterie import Constraints
 from coterie.mixture import ConstrainedGaussianMixture, MeanFieldMixture, PenalizedGaussianMixture
-from tests.mixture.problems import blobs, random_state_of, start_of
+from tests.mixture.problems import WarmField, blobs, random_state_of, start_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
@@ -25,8 +25,8 @@ MODELS = {
     "penalized": lambda k, **more: PenalizedGaussianMixture(
         k, inference="exact", weights_update="exact", **SHARED, **more
     ),
-    "mean field": lambda k, **more: MeanFieldMixture(
-        k, weight=0.4, annealing=False, weights_update="joint", e_start="warm", **SHARED, **more
+    "mean field": lambda k, **more: WarmField(
+        k, weight=0.4, annealing=False, weights_update="joint", **SHARED, **more
     ),
 }
 # mean field stops its sweeps at 1e-4

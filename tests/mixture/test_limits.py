@@ -7,7 +7,7 @@ import pytest
 
 from coterie import Constraints
 from coterie.mixture import ConstrainedGaussianMixture, MeanFieldMixture, PenalizedGaussianMixture
-from tests.mixture.problems import LINE, LINE_START, blobs, random_state_of, soft_pairs, start_of
+from tests.mixture.problems import LINE, LINE_START, WarmField, blobs, random_state_of, soft_pairs, start_of
 from tests.oracles import mixture as oracle
 
 pytestmark = [
@@ -108,9 +108,7 @@ def test_mean_field_of_chapter_5_is_that_of_chapter_4(weight, seed):
     four = PenalizedGaussianMixture(
         3, confidence=confidence, inference="mean-field", weights_update="joint", **shared
     ).fit(X, constraints=c)
-    five = MeanFieldMixture(
-        3, weight=weight, weights_update="joint", annealing=False, e_start="warm", **shared
-    )
+    five = WarmField(3, weight=weight, weights_update="joint", annealing=False, **shared)
     five.fit(X, constraints=c)
     assert_same_fit(four, five, atol=2e-4, rtol=2e-3)
     np.testing.assert_allclose(five.history_, four.history_, rtol=1e-6)

@@ -8,7 +8,7 @@ import pytest
 from coterie import Constraints
 from coterie.kmeans import PCKMeans
 from coterie.mixture import MeanFieldMixture
-from tests.mixture.problems import blobs, random_state_of, start_of
+from tests.mixture.problems import WarmField, blobs, random_state_of, start_of
 from tests.oracles.pairs import pair_scores
 
 pytestmark = [
@@ -84,7 +84,6 @@ def field(eta, start, **more):
     shared = {
         "weight": 0.4,
         "annealing": False,
-        "e_start": "warm",
         "max_iter": 5,
         "reg_covar": 0.0,
         "tol": 0.0,
@@ -92,7 +91,7 @@ def field(eta, start, **more):
         **start,
         **more,
     }
-    return MeanFieldMixture(3, eta=eta, **shared)
+    return WarmField(3, eta=eta, **shared)
 
 
 def same_parameters(one, other, atol=1e-3):

@@ -14,14 +14,14 @@ from scipy.stats import poisson
 
 from coterie import Constraints
 from coterie.mixture import Emission, MeanFieldMixture
-from tests.mixture.problems import blobs, random_state_of, soft_pairs, start_of, state_of
+from tests.mixture.problems import WarmField, blobs, random_state_of, soft_pairs, start_of, state_of
 from tests.oracles import mixture as oracle
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning"),
 ]
-STILL = {"annealing": False, "e_start": "warm", "reg_covar": 0.0, "tol": 0.0, "n_init": 1}
+STILL = {"annealing": False, "reg_covar": 0.0, "tol": 0.0, "n_init": 1}
 
 
 def problem(seed, *key, n=30, k=3):
@@ -50,7 +50,7 @@ def test_steps_by_hand(prior, eta, seed):
     known = oracle.priced_known(c, weight)
     if prior == "uniform":
         state = oracle.State(np.full(3, 1 / 3), state.means, state.covariances)
-    model = MeanFieldMixture(
+    model = WarmField(
         3, weight=weight, eta=eta, weights_update=prior, max_iter=2, **STILL, **start_of(state)
     ).fit(X, constraints=c)
     v = np.where(known.named, eta, 1.0)
@@ -75,9 +75,7 @@ def test_steps_by_hand(prior, eta, seed):
 def test_the_unconstrained_prior_counts_free_items_only(seed):
     X, _, state, _rng = problem(seed, 2)
     c = Constraints([(0, 1), (2, 3)], [(4, 5), (0, 4)], n_items=30)
-    model = MeanFieldMixture(
-        3, weight=0.4, weights_update="unconstrained", max_iter=1, **STILL, **start_of(state)
-    )
+    model = WarmField(3, weight=0.4, weights_update="unconstrained", max_iter=1, **STILL, **start_of(state))
     model.fit(X, constraints=c)
     free = np.setdiff1d(np.arange(30), c.constrained_items)
     q = softmax(oracle.potentials(X, state, oracle.Known(30)), axis=1)
@@ -141,7 +139,7 @@ def test_the_answer_belongs_to_the_objective(weight, seed):
         c = Constraints.sample(y, 50, noise=0.2, random_state=number)
         for model in (
             MeanFieldMixture(3, weight=weight, n_init=4, random_state=0),
-            MeanFieldMixture(3, weight=weight, n_init=4, annealing=False, e_start="warm", random_state=0),
+            WarmField(3, weight=weight, n_init=4, annealing=False, random_state=0),
         ):
             model.fit(X, constraints=c)
             known = oracle.priced_known(c, weight)

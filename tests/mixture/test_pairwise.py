@@ -175,9 +175,7 @@ def test_the_sweep_is_the_same_interpreted(beta, seed):
         q = np.eye(k)[np.arange(n) % k] if beta == 0 else np.full((n, k), 1 / k)
         field.set(q, links)
         state = field.Q, field.A, field.s, field.W, field.R
-        change = how(
-            D, field.own, field.mass, links.arrays, state, np.arange(n), 0, n, beta, np.empty((2, k))
-        )
+        change = how(D, field.own, field.mass, links, state, np.arange(n), 0, n, beta, np.empty((2, k)))
         found.append((change, *(part.copy() for part in state)))
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)

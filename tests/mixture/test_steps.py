@@ -7,7 +7,9 @@ import pytest
 
 from coterie import Constraints
 from coterie.mixture import ConstrainedGaussianMixture, MeanFieldMixture, PenalizedGaussianMixture
+from coterie.mixture._engine import weights
 from tests.mixture.problems import (
+    WarmField,
     blobs,
     hard_pairs,
     random_state_of,
@@ -185,13 +187,14 @@ def test_penalized_steps_with_soft_groups(seed):
 
 
 @pytest.mark.parametrize("k", [2, 3])
-def test_the_grid_takes_the_best_node_and_exact_is_no_worse(k, seed):
+def test_the_grid_takes_the_best_node_and_exact_is_no_worse(k, seed, monkeypatch):
     rng, X, state = small(seed, 7, k, k=k)
     constraints = soft_pairs(rng, 8, 3, 3)
     known = oracle.penalized_known(constraints)
     step = 0.05
+    monkeypatch.setattr(weights, "GRID_STEP", step)
     model = PenalizedGaussianMixture(
-        k, inference="exact", weights_update="grid", grid_step=step, max_iter=1, **EXACT, **start_of(state)
+        k, inference="exact", weights_update="grid", max_iter=1, **EXACT, **start_of(state)
     )
     follow(model, X, constraints, known, state, "full", "grid", 1, step=step)
     np.testing.assert_allclose(model.weights_ / step, np.round(model.weights_ / step), atol=1e-9)
@@ -297,14 +300,13 @@ def test_a_spanning_tree_is_exact_for_what_it_keeps(seed):
 
 @pytest.mark.parametrize("update", ["joint", "uniform"])
 def test_the_bound_of_mean_field_never_falls(update, seed):
-    for number, e_start in enumerate(["warm", "best"]):
+    for number, kind in enumerate([WarmField, MeanFieldMixture]):
         X, y = overlapping(seed, 24, number)
         constraints = Constraints.sample(y, 60, noise=0.2, random_state=number)
         for weight in (1.0, 1000.0):
-            model = MeanFieldMixture(
-                3, weight=weight, weights_update=update, annealing=False, e_start=e_start, max_iter=30,
-                random_state=0, **EXACT,
-            ).fit(X, constraints=constraints)  # fmt: skip
+            model = kind(
+                3, weight=weight, weights_update=update, annealing=False, max_iter=30, random_state=0, **EXACT
+            ).fit(X, constraints=constraints)
             assert model.objective_kind_ == "bound"
             assert_never_rises(model.history_)
 
@@ -313,9 +315,9 @@ def test_eta_keeps_the_bound_monotone(seed):
     X, y = overlapping(seed, 25)
     constraints = Constraints.sample(y, 20, random_state=0)
     for eta in (0.5, 3.0, 20.0):
-        model = MeanFieldMixture(
-            3, weight=2.0, eta=eta, annealing=False, e_start="warm", max_iter=30, random_state=0, **EXACT
-        ).fit(X, constraints=constraints)
+        model = WarmField(3, weight=2.0, eta=eta, annealing=False, max_iter=30, random_state=0, **EXACT).fit(
+            X, constraints=constraints
+        )
         assert_never_rises(model.history_)
 
 

@@ -12,7 +12,7 @@ from sklearn.mixture import GaussianMixture
 import coterie
 from coterie import Constraints
 from coterie.mixture import ConstrainedGaussianMixture, MeanFieldMixture, PenalizedGaussianMixture
-from tests.mixture.problems import blobs, random_state_of, start_of, state_of
+from tests.mixture.problems import ContinuationField, blobs, random_state_of, start_of, state_of
 from tests.oracles import mixture as oracle
 
 pytestmark = [
@@ -188,9 +188,7 @@ def test_warm_start_goes_on(kind, seed):
 def test_warm_start_of_mean_field_begins_where_it_ended(seed):
     """Continuation needs nothing but the parameters."""
     X, _, c = problem(seed, gap=1.0)
-    model = MeanFieldMixture(
-        3, annealing=False, e_start="continuation", max_iter=5, warm_start=True, n_init=1, random_state=0
-    )
+    model = ContinuationField(3, annealing=False, max_iter=5, warm_start=True, n_init=1, random_state=0)
     before = model.fit(X, constraints=c).objective_
     assert model.fit(X, constraints=c).history_[0] == pytest.approx(before, rel=1e-9)
 

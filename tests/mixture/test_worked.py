@@ -9,9 +9,18 @@ import pytest
 
 from coterie import Constraints
 from coterie.mixture import ConstrainedGaussianMixture, MeanFieldMixture, PenalizedGaussianMixture
+from coterie.mixture._engine import weights
 from coterie.mixture._inference.forest import Forest
 from coterie.mixture._inference.mean_field import MeanField
-from tests.mixture.problems import LINE, LINE_START, LINE_STATE, junction_tree, state_of
+from tests.mixture.problems import (
+    LINE,
+    LINE_START,
+    LINE_STATE,
+    ContinuationField,
+    WarmField,
+    junction_tree,
+    state_of,
+)
 from tests.oracles import mixture as oracle
 
 pytestmark = [
@@ -272,7 +281,7 @@ def test_chapter_4_by_enumeration_and_mean_field(name):
     np.testing.assert_allclose(q, rows_of(field), atol=1.5e-6)
     ends = np.array([pair[:2] for pair in known.pairs])
     beta = np.array([pair[2] for pair in known.pairs])
-    part = MeanField(4, 3, ends, beta, start="independent", tol=1e-9, max_sweeps=10_000)
+    part = MeanField(4, 3, ends, beta, start="warm", tol=1e-9, max_sweeps=10_000)
     found = part.infer(potential)
     assert -found.log_z == pytest.approx(energy, abs=1e-6)
     np.testing.assert_allclose(found.marginals, rows_of(field), atol=1.5e-6)
@@ -280,12 +289,13 @@ def test_chapter_4_by_enumeration_and_mean_field(name):
 
 @pytest.mark.parametrize("name", CHAPTER_4)
 @pytest.mark.parametrize("update", ["joint", "exact", "grid", "fixed"])
-def test_chapter_4_one_iteration(name, update):
+def test_chapter_4_one_iteration(name, update, monkeypatch):
+    monkeypatch.setattr(weights, "GRID_STEP", 0.05)
     must, cannot, log_z, log_prior, *_ = CHAPTER_4[name]
     constraints = Constraints(must, cannot, n_items=4)
     known = oracle.penalized_known(constraints, 0.9)
     model = PenalizedGaussianMixture(
-        3, confidence=0.9, inference="exact", weights_update=update, grid_step=0.05, reg_covar=0.0,
+        3, confidence=0.9, inference="exact", weights_update=update, reg_covar=0.0,
         max_iter=1, tol=0.0, **LINE_START,
     ).fit(LINE, constraints=constraints)  # fmt: skip
     conditional = model.objective_kind_ == "conditional"
@@ -311,9 +321,9 @@ def test_free_energies_of_chapters_4_and_5(name):
     ).fit(LINE, constraints=constraints)
     assert penalized.objective_kind_ == "bound"
     assert penalized.history_[0] == pytest.approx(energy, abs=1e-6)
-    for e_start in ("warm", "continuation", "best"):
-        field = MeanFieldMixture(
-            3, weight=BETA, weights_update="fixed", annealing=False, e_start=e_start, n_init=1, **shared
-        ).fit(LINE, constraints=constraints)
+    for kind in (WarmField, ContinuationField, MeanFieldMixture):
+        field = kind(3, weight=BETA, weights_update="fixed", annealing=False, n_init=1, **shared).fit(
+            LINE, constraints=constraints
+        )
         assert field.objective_kind_ == "bound"
         assert field.history_[0] == pytest.approx(energy, abs=1e-6)

@@ -10,10 +10,9 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from coterie import Constraints, COPKMeans, KMedoids, PCKMeans, SizeConstrainedKMeans, SizeConstrainedKMedians
+from coterie.base import account_of
 from coterie.report import plain_labels, write_report
 from coterie.report._facts.gather import gather
-from coterie.report._facts.rows import Rows
-from coterie.report._facts.spread import spread_within
 from coterie.report._facts.without import match_clusters
 from tests.report.data import blobs
 from tests.report.pages import Page
@@ -70,21 +69,20 @@ def test_spread_is_the_inertia_of_a_converged_fit(seed, weighted):
         COPKMeans(3, random_state=0, tol=0),
         COPKMeans(3, random_state=0, tol=0, metric="cosine"),
         KMedoids(3, random_state=0),
+        SizeConstrainedKMedians(3, random_state=0, tol=0),
     ]
-    if not weighted:
-        models.append(SizeConstrainedKMedians(3, random_state=0, tol=0))
     for model in models:
         for values in (X, sparse.csr_matrix(X)):
             if isinstance(model, SizeConstrainedKMedians) and sparse.issparse(values):
                 continue
             model.fit(values, sample_weight=weight)
-            found = spread_within(model, Rows(values), model.labels_.astype(np.int64), weight, 3)
+            found = model.account().cost(values, model.labels_.astype(np.int64), weight)
             assert found == pytest.approx(model.inertia_, rel=1e-6), type(model).__name__
 
 
 def test_spread_leaves_out_what_it_cannot_know(seed):
-    X, y = blobs(seed)
-    assert spread_within(SimpleNamespace(), Rows(X), y, None, 3) is None
+    _, y = blobs(seed)
+    assert account_of(SimpleNamespace(labels_=y)).cost is None
 
 
 def told(model, X, folder, **words):

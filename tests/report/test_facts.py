@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from scipy import sparse
 
 from coterie import Constraints, COPKMeans, KMedoids, MPCKMeans, PCKMeans, SeededKMeans
+from coterie.base import account_of
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.report import constraint_outcomes, plain_labels
 from coterie.report._facts.drawn_links import MOST_LINES
@@ -34,7 +36,7 @@ def test_nearness(seed, kind, monkeypatch):
         given = pytest.importorskip("pandas").DataFrame(X, columns=list("abcd"))
     model.fit(given)
     rows, labels = Rows(given), model.labels_.astype(np.int64)
-    found = nearness(distance_function(model, rows, labels, 3), rows, labels, 3)
+    found = nearness(distance_function(model.account(), rows, labels), rows, labels, 3)
     far = np.linalg.norm(X[:, None] - model.cluster_centers_, axis=2)
     own = far[np.arange(len(X)), labels]
     far[np.arange(len(X)), labels] = np.inf
@@ -45,13 +47,13 @@ def test_nearness(seed, kind, monkeypatch):
 
 def test_without_transform_the_means_stand_for_the_clusters(seed):
     X, y = blobs(seed)
-    bare = SimpleNamespace(labels_=y)
+    bare = account_of(SimpleNamespace(labels_=y))
     means = np.array([X[y == h].mean(axis=0) for h in range(3)])
     far = np.linalg.norm(X[:, None] - means, axis=2)
     for rows in (Rows(X), Rows(sparse.csr_matrix(X))):
-        np.testing.assert_allclose(distance_function(bare, rows, y, 3)(slice(None)), far, rtol=1e-6)
+        np.testing.assert_allclose(distance_function(bare, rows, y)(slice(None)), far, rtol=1e-6)
     # a cluster that holds nothing is near to nobody
-    assert np.isinf(distance_function(bare, Rows(X), y, 4)(slice(None))[:, 3]).all()
+    assert np.isinf(distance_function(replace(bare, n_clusters=4), Rows(X), y)(slice(None))[:, 3]).all()
 
 
 # ---- features -----------------------------------------------------------------------------------------
@@ -85,7 +87,7 @@ def test_features_are_told_in_the_users_units(seed):
 def test_words_of_a_cluster():
     X = sparse.csr_matrix(np.array([[1.0, 0, 0, 0.5], [1, 0, 0, 0.5], [0, 1, 0, 0.5], [0, 1, 0.1, 0.5]]))
     rows, y = Rows(X), np.array([0, 0, 1, 1])
-    columns = read_columns(["cheap", "dear", "rare", "the"], rows, None)
+    columns = read_columns(["cheap", "dear", "rare", "the"], rows)
     found = find_traits(rows, y, [0, 1], columns)
     assert found[0].words == ("cheap",)
     assert found[1].words == ("dear", "rare")

@@ -70,10 +70,19 @@ def test_every_method(tmp_path, method, form, seed):
         model.fit(given, constraints=known)
     page = written(tmp_path, model, given, pictures=False)
     assert method.name in page.text
-    assert method.source in page.text
+    assert method.about.source in page.text
     assert page.count("article", "card") == (3 if method.takes_k else model.n_clusters_)
     course = "merging" if hasattr(model, "linkage_") else "objective"
-    parts = ["map", "clusters", *["sure"] * method.doubt, "sizes", course, "statements", "comparison", "made"]
+    parts = [
+        "map",
+        "clusters",
+        *["sure"] * hasattr(model, "responsibilities_"),
+        "sizes",
+        course,
+        "statements",
+        "comparison",
+        "made",
+    ]
     assert [section["id"] for section in page.all("section")] == parts
     if form == "frame":
         assert "feature 0" not in page.text

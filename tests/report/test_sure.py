@@ -16,11 +16,12 @@ from coterie import (
     PairwiseClustering,
     PenalizedGaussianMixture,
 )
+from coterie.base import Account, Certainty, account_of
 from coterie.exceptions import ViolatedConstraintsWarning
+from coterie.mixture._engine.account import price_of_mixture
 from coterie.report import constraint_outcomes
-from coterie.report._facts.doubt import IN_DOUBT, MOST_ITEMS, MOST_PAIRS, own_probability, read_sureness
+from coterie.report._facts.doubt import IN_DOUBT, MOST_ITEMS, MOST_PAIRS, read_sureness
 from coterie.report._facts.gather import gather
-from coterie.report._facts.outcomes import price_of
 from coterie.report._page.numbers import number, percent
 from tests.report.test_methods import written
 
@@ -30,12 +31,12 @@ def told(R, labels=None, known=None, agreement=None, **more):
     R = np.asarray(R, dtype=float)
     labels = R.argmax(axis=1) if labels is None else np.asarray(labels)
     known = Constraints(n_items=len(R)) if known is None else known
-    model = SimpleNamespace(responsibilities_=R, constraints_=known, agreement_=agreement, **more)
-    return read_sureness(model, labels)
+    account = Account(known=known, certainty=Certainty(R, agreement, **more))
+    return read_sureness(account, labels)
 
 
 def test_a_model_without_probabilities_says_nothing():
-    assert read_sureness(SimpleNamespace(labels_=[0, 1]), np.array([0, 1])) is None
+    assert read_sureness(account_of(SimpleNamespace(labels_=[0, 1])), np.array([0, 1])) is None
 
 
 def test_the_probability_is_that_of_the_cluster_an_item_is_in():
@@ -73,8 +74,8 @@ def test_every_item_is_in_one_band(seed):
 
 
 def test_numbers_a_hair_above_one_are_one():
-    model = SimpleNamespace(responsibilities_=np.array([[1 + 1e-12, -1e-12]]))
-    assert own_probability(model, np.array([0])).tolist() == [1.0]
+    certainty = Certainty(np.array([[1 + 1e-12, -1e-12]]))
+    assert certainty.own(np.array([0])).tolist() == [1.0]
 
 
 def test_pairs_in_doubt_are_those_least_probable():
@@ -116,17 +117,17 @@ def test_many_pairs_are_cut(seed):
 )
 def test_what_was_dropped_is_said(cannot, words):
     R = np.eye(2)[[0, 0, 1, 0, 0, 1]]
-    sure = told(R, dropped_constraints_=Constraints(None, cannot, n_items=6))
+    sure = told(R, dropped=Constraints(None, cannot, n_items=6))
     assert len(sure.told) == 1
     assert words in sure.told[0]
 
 
 def test_what_was_inferred_and_what_collapsed_is_said():
-    sure = told(np.eye(3), inference_="Exact, by trees", collapsed_=np.array([0, 2]))
+    sure = told(np.eye(3), inference="Exact, by trees", collapsed=(0, 2))
     assert sure.told[0] == "How the probabilities were found: Exact, by trees."
     assert sure.told[1].startswith("Clusters 0, 2 have shrunk")
-    assert told(np.eye(3), collapsed_=np.array([1])).told[0].startswith("Cluster 1 has shrunk")
-    assert told(np.eye(3), collapsed_=np.array([], dtype=int)).told == ()
+    assert told(np.eye(3), collapsed=(1,)).told[0].startswith("Cluster 1 has shrunk")
+    assert told(np.eye(3), collapsed=()).told == ()
 
 
 # ---- on the page --------------------------------------------------------------------------------------
@@ -198,12 +199,12 @@ def test_what_a_move_costs_is_log_likelihood(doubting):
 
 
 def test_a_stated_confidence_is_what_a_pair_weighs():
-    price = price_of(SimpleNamespace(objective_kind_="joint", confidence=0.9))
+    price = price_of_mixture(SimpleNamespace(objective_kind_="joint", confidence=0.9))
     assert price.statement == pytest.approx(np.log(9))
     assert price.stated == 1.0  # the log-odds are in the strength of the pair
-    assert price_of(SimpleNamespace(objective_kind_="joint", confidence=1.0)).statement < 20
-    assert price_of(SimpleNamespace(objective_kind_="bound", weight=7.0)).statement == 7.0
-    assert price_of(SimpleNamespace(objective_kind_="bound", weight=(7.0, 1.0))).statement is None
+    assert price_of_mixture(SimpleNamespace(objective_kind_="joint", confidence=1.0)).statement < 20
+    assert price_of_mixture(SimpleNamespace(objective_kind_="bound", weight=7.0)).statement == 7.0
+    assert price_of_mixture(SimpleNamespace(objective_kind_="bound", weight=(7.0, 1.0))).statement is None
 
 
 def test_every_mixture_has_the_part_and_sizes_of_pages_stay_small(tmp_path, seed):
@@ -242,7 +243,7 @@ def test_distances_alone_have_doubts_too(tmp_path, seed):
 def test_dropped_must_links_are_said_too():
     R = np.eye(2)[[0, 0, 1, 0, 0, 1]]
     dropped = Constraints([(0, 2)], [(0, 1)], n_items=6)
-    (words,) = told(R, dropped_constraints_=dropped).told
+    (words,) = told(R, dropped=dropped).told
     assert words.startswith(
         "1 must-link and 1 cannot-link could not be counted in the probabilities (0 and 2"
     )

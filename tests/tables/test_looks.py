@@ -99,22 +99,22 @@ def test_what_does_not_look_like_one_is_kept(table, name, values):
 # ---- numbers that are not written plainly ------------------------------------------------------------------
 
 DRESSED = [
-    ("${}", "950"),
-    ("€ {}", "950"),
-    ("{} €", "950"),
-    ("-{} EUR", "-950"),
-    ("USD {}.50", "950.50"),
-    ("{}%", "950"),
-    ("1,{}", "1950"),
-    ("1'{}.5", "1950.5"),
-    ("1 {}", "1950"),
-    ("7 001 {}", "7001950"),  # three words, but no text
-    ("$1.{},5", "1950.5"),
+    "${}",
+    "€ {}",
+    "{} €",
+    "-{} EUR",
+    "USD {}.50",
+    "{}%",
+    "1,{}",
+    "1'{}.5",
+    "1 {}",
+    "7 001 {}",
+    "$1.{},5",
 ]
 
 
-@pytest.mark.parametrize(("form", "plain"), DRESSED)
-def test_numbers_with_signs_and_separators_are_recognised(table, refused, form, plain):
+@pytest.mark.parametrize("form", DRESSED)
+def test_numbers_with_signs_and_separators_are_recognised(table, refused, form):
     some = table(y=[form.format(950 - at) for at in range(N - 5)] + ["unknown", "-", "a", "b", "c"])
     first = form.format(950)
     use = use_of(plan_features(some), "y")
@@ -125,8 +125,8 @@ def test_numbers_with_signs_and_separators_are_recognised(table, refused, form, 
     )
     assert refused(plan_features, some, numeric=["y"]) == (
         f"t.parquet: column 'y' is not all numbers: it is asked for as numeric, but there is {first!r} in "
-        f"row 0 (rows are counted from 0). Write plain numbers ({plain}, not {first!r}), or pass --category "
-        "y, --text y or --drop y."
+        "row 0 (rows are counted from 0). Write plain numbers, such as 1234.5, or pass --category y, --text "
+        "y or --drop y."
     )
 
 
@@ -142,9 +142,6 @@ def test_what_to_do_about_decimal_commas(read, refused):
     cells = "".join(f'"0,{at + 10}",{at % 7}\n' for at in range(N))
     said = refused(plan_features, read("dec,x\n" + cells), numeric=["dec"])
     assert said.endswith(
-        "there is '0,10' in row 0 (rows are counted from 0). Write decimal points (0.10), or save the file "
-        "with semicolons between the cells, or pass --category dec, --text dec or --drop dec."
+        "there is '0,10' in row 0 (rows are counted from 0). Write plain numbers, such as 1234.5, or pass "
+        "--category dec, --text dec or --drop dec."
     )
-    lines = "".join(f'{{"dec":"0,{at + 10}","x":{at % 7}}}\n' for at in range(N))
-    said = refused(plan_features, read(lines, "t.jsonl"), numeric=["dec"])
-    assert said.endswith("Write decimal points (0.10), or pass --category dec, --text dec or --drop dec.")

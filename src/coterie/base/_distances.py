@@ -1,4 +1,4 @@
-"""What k-medoids asks of distances: to some items, sums within a cluster, and groups to start from.
+"""Given distances and similarities, checked; and what k-medoids asks of distances.
 
 Distances are given, or worked out block by block from features; no n x n table is made. The groups are
 must-link components, merged by average linkage where they are too many: the start of the EMC method.
@@ -6,21 +6,53 @@ must-link components, merged by average linkage where they are too many: the sta
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
 
 from coterie._arrays import Floats, Index
+from coterie.base._mixin import CHECKS_OF_DISTANCES, CHECKS_OF_ROWS
+from coterie.base._parameters import Rule, instance, one_of
 from coterie.constraints import Constraints
 
 # Groups that are merged down to n_clusters; of more, the largest are taken.
 _MAX_GROUPS = 300
 # Distances that are held at a time.
 _BLOCK = 1 << 22
+
+
+class TakesDistances:
+    """Mixin of classes that take features, or distances where `metric="precomputed"`; stands leftmost."""
+
+    metric: Any
+
+    @property
+    def _given(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    @property
+    def _checks(self) -> dict[str, Any]:
+        return CHECKS_OF_DISTANCES if self._given else CHECKS_OF_ROWS
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse, tags.input_tags.pairwise = not self._given, self._given
+        return tags
+
+
+def metric_rule(*first: str, without: Collection[str] = ()) -> Rule:
+    """Any metric of scikit-learn, some named first, or a function of two rows."""
+    names = set(PAIRWISE_DISTANCE_FUNCTIONS) - {"precomputed", *without}
+    return (
+        one_of("precomputed", *first, *sorted(names))
+        | instance(str, "another metric of sklearn.metrics.pairwise_distances")
+        | Rule(callable, "a function of two rows")
+    )
 
 
 class Distances:
@@ -146,3 +178,52 @@ def merged(distances: Distances, known: Constraints, groups: list[Index], k: int
         apart[:, a] |= apart[:, b]
         gone[b] = True
     return [np.sort(group) for group in members if group is not None]
+
+
+def check_distances(X: Any) -> None:
+    """Raise for given distances that are no square, or negative."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(f"precomputed distances must be square; X has shape {X.shape}.")
+    below = negative_entry(X)
+    if below is not None:
+        raise ValueError(f"distances must not be negative; {below}.")
+
+
+def negative_entry(X: Any) -> str | None:
+    """The first entry below zero of an array or CSR matrix, in words."""
+    if not (X.data if sparse.issparse(X) else X).min(initial=0.0) < 0:
+        return None
+    i, j = (int(at[0]) for at in (X < 0).nonzero())
+    return f"X[{i}, {j}] is {X[i, j]:g}"
+
+
+def symmetric(K: Any, what: str) -> Any:
+    """A square matrix, checked and made symmetric to the last digit; CSR without duplicates."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"{what} must be square, one row and one column an item; X has shape {K.shape}.")
+    close = 1e-5 if K.dtype == np.float32 else 1e-8
+    if sparse.issparse(K):
+        K = sparse.csr_matrix(K, copy=True)
+        K.sum_duplicates()
+        gap = abs(K - K.T).tocoo()
+        worst = int(np.argmax(gap.data)) if gap.nnz else -1
+        if worst >= 0 and gap.data[worst] > close * np.abs(K.data).max():
+            raise _asymmetric(K, int(gap.row[worst]), int(gap.col[worst]), what)
+        return K if worst < 0 or gap.data[worst] == 0 else ((K + K.T) * K.dtype.type(0.5)).tocsr()
+    largest = max(abs(float(K.max())), abs(float(K.min())))
+    exact = True
+    rows = max(1, _BLOCK // K.shape[0])
+    for start in range(0, K.shape[0], rows):
+        gap = np.abs(K[start : start + rows] - K[:, start : start + rows].T)
+        i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
+        if gap[i, j] > close * largest:
+            raise _asymmetric(K, start + int(i), int(j), what)
+        exact = exact and not gap[i, j] > 0
+    return K if exact else (K + K.T) * K.dtype.type(0.5)
+
+
+def _asymmetric(K: Any, i: int, j: int, what: str) -> ValueError:
+    return ValueError(
+        f"{what} must be symmetric; X[{i}, {j}] is {K[i, j]:g}, but X[{j}, {i}] is {K[j, i]:g}. "
+        "(X + X.T) / 2 is symmetric."
+    )

@@ -24,20 +24,28 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, ClassVar, Literal, TypeVar
 
+import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import validate_data
 
+from coterie.base._about import About
+from coterie.base._account import Account, read_account
 from coterie.base._parameters import Rule, check_parameters
 from coterie.base._progress import CallbackSupportMixin, with_callbacks
 from coterie.base._warn import warn_user
 from coterie.constraints import ALL_KINDS, Constraints, Violations, as_constraints
 from coterie.exceptions import (
     InfeasibleConstraintsError,
+    ParameterError,
     UnsupportedConstraintError,
     ViolatedConstraintsWarning,
 )
 
-__all__ = ["ConstrainedClusterMixin", "constrained_fit"]
+__all__ = ["CHECKS_OF_DISTANCES", "CHECKS_OF_ROWS", "ConstrainedClusterMixin", "constrained_fit"]
+
+# How X is checked, as `validate_data` of scikit-learn takes it: a table of distances, or rows of features.
+CHECKS_OF_DISTANCES: dict[str, Any] = {"dtype": [np.float64, np.float32]}
+CHECKS_OF_ROWS: dict[str, Any] = {**CHECKS_OF_DISTANCES, "accept_sparse": "csr", "order": "C"}
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -72,6 +80,8 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
 
     Attributes
     ----------
+    about : About
+        What the method is for, in words: for the registry, the README and the report.
     parameter_rules : dict
         A rule for each parameter of the constructor.
     constraint_kinds : frozenset of str
@@ -88,6 +98,7 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         Whether the method holds all pairs of items, so that large data are out of its reach.
     """
 
+    about: ClassVar[About | None] = None
     parameter_rules: ClassVar[Mapping[str, Rule]] = {}
     constraint_kinds: ClassVar[frozenset[str]] = ALL_KINDS
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
@@ -127,7 +138,7 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
             )
         if n_clusters is not None:
             if n_clusters > X.shape[0]:
-                raise ValueError(f"{word}={n_clusters}, but X has n_samples={X.shape[0]} rows.")
+                raise ParameterError(f"{word}={n_clusters}, but X has n_samples={X.shape[0]} rows.", word)
             self._require_feasible(known, n_clusters)
         self._known = known
         return X, known
@@ -144,6 +155,16 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         if answer.certificate is not None:
             told = f"{answer.certificate} {answer.certificate.what_to_drop()}"
             raise InfeasibleConstraintsError(told, answer.certificate)
+
+    def account(self) -> Account:
+        """What the report, the command line and `compare` know of this fit; a family replaces what differs.
+
+        Returns
+        -------
+        Account
+            What was measured and what a broken statement costs, the trace, sections of its own.
+        """
+        return read_account(self)
 
     def report(self, X: Any, path: Any, **words: Any) -> Any:
         """Write what came out as a page (HTML, one file) with pictures beside it.

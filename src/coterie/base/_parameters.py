@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from coterie.exceptions import ParameterError
+
 __all__ = ["Rule", "anything", "check_parameters", "instance", "one_of", "real", "whole"]
 
 
@@ -83,4 +85,14 @@ def check_parameters(estimator: Any) -> None:
     for name, value in estimator.get_params(deep=False).items():
         rule = rules.get(name)
         if rule is not None and not rule.holds(value):
-            raise ValueError(f"{name} of {type(estimator).__name__} must be {rule.words}; got {value!r}.")
+            told = f"{name} of {type(estimator).__name__} must be {rule.words}; got {value!r}."
+            raise ParameterError(told, name)
+
+
+# Parameters of every search from several starts.
+SEARCH_RULES = {
+    "n_init": whole(1) | one_of("auto"),
+    "max_iter": whole(1),
+    "verbose": whole(0) | one_of(True, False),
+    "random_state": anything("None, a seed or a RandomState"),
+}

@@ -1,7 +1,7 @@
-"""Progress of a fit: scikit-learn's callbacks where it has them (1.9 and later), and `verbose`.
+"""The starts of a fit: the best of them, and progress by scikit-learn's callbacks and `verbose`.
 
-An estimator opens `progress` around its starts and each start around its loop, and calls `step` after every
-iteration:
+Most estimators call `best_of_starts`. Others open `progress` around their starts and each start around its
+loop, and call `step` after every iteration:
 
     with progress(self, X, n_starts=n, max_steps=self.max_iter) as starts:
         for seed in seeds:
@@ -21,7 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+from coterie.exceptions import DeadEndError, UndecidedError
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -35,7 +37,21 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-__all__ = ["CallbackSupportMixin", "Starts", "Step", "progress", "with_callbacks"]
+__all__ = [
+    "AUTO_STARTS",
+    "CallbackSupportMixin",
+    "Starts",
+    "Step",
+    "best_of_starts",
+    "clearly_less",
+    "progress",
+    "with_callbacks",
+]
+
+# Starts of `n_init="auto"` where a start is drawn: constraints guide it, so a few are enough.
+AUTO_STARTS = 4
+
+Found = TypeVar("Found")
 
 
 class Step(Protocol):
@@ -55,6 +71,48 @@ def progress(
     starts = Starts(estimator, X, n_starts, max_steps, name)
     yield starts
     starts._end_all()
+
+
+def best_of_starts(
+    estimator: Any,
+    X: Any,
+    run: Callable[[int, Step], Found],
+    *,
+    n_starts: int,
+    max_steps: int,
+    better: Callable[[Found, Found], bool] | None = None,
+    finish: Callable[[Found, Step], Found] | None = None,
+) -> tuple[Found, int]:
+    """The best of some starts, and how many found no labels; if none did, the last one's error is raised.
+
+    `run` makes the start of a number. A start is better by its `objective`, if `better` says nothing else; of
+    equal ones the first is kept. `finish` goes on from the best.
+    """
+    best: Any = None
+    failed: list[RuntimeError] = []
+    better = better or (lambda new, old: clearly_less(new.objective, old.objective))  # type: ignore[attr-defined]
+    with progress(estimator, X, n_starts=n_starts + (finish is not None), max_steps=max_steps) as starts:
+        for number in range(n_starts):
+            try:
+                with starts() as step:
+                    found = run(number, step)
+            except (DeadEndError, UndecidedError) as error:
+                failed.append(error)
+            else:
+                best = found if best is None or better(found, best) else best
+            if starts.stopped:
+                break
+        if finish is not None and best is not None and not starts.stopped:
+            with starts() as step:
+                best = finish(best, step)
+    if best is None:
+        raise failed[-1]
+    return best, len(failed)
+
+
+def clearly_less(new: float, old: float) -> bool:
+    """Whether a start is better by more than rounding: of equal ones the first is kept, in any unit."""
+    return new < old - 1e-9 * abs(old)
 
 
 class Starts:

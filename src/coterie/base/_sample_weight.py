@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.exceptions import ParameterError
+
 __all__ = ["check_sample_weight"]
 
 
@@ -38,26 +40,30 @@ def check_sample_weight(sample_weight: Any, X: Any) -> NDArray[np.float64] | Non
     if weight.ndim == 0:
         weight = np.full(n, weight)
     if weight.ndim != 1:
-        raise ValueError(
+        raise _wrong(
             f"sample_weight must be a number or one-dimensional, one per row of X; got shape {weight.shape}."
         )
     if len(weight) != n:
-        raise ValueError(f"sample_weight.shape == {weight.shape}, expected {(n,)}: one weight per row of X.")
+        raise _wrong(f"sample_weight.shape == {weight.shape}, expected {(n,)}: one weight per row of X.")
     bad = ~np.isfinite(weight)
     if bad.any():
         row = int(np.argmax(bad))
-        raise ValueError(f"sample_weight must be finite; row {row} has {weight[row]}.")
+        raise _wrong(f"sample_weight must be finite; row {row} has {weight[row]}.")
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
-        raise ValueError(
+        raise _wrong(
             f"Negative values in data passed to `sample_weight`: row {row} has {weight[row]:g}. "
             "A weight says how often an item counts; use 0 to leave an item out."
         )
     if not weight.any():
-        raise ValueError(
+        raise _wrong(
             "Sample weights must contain at least one non-zero number; sample_weight is zero in every row."
         )
     return weight
+
+
+def _wrong(message: str) -> ParameterError:
+    return ParameterError(message, "sample_weight")
 
 
 def _numbers(values: Any) -> NDArray[np.float64]:
@@ -65,5 +71,5 @@ def _numbers(values: Any) -> NDArray[np.float64]:
     if array.dtype.kind not in "biuf":
         for row, value in enumerate(array.ravel().tolist()):
             if not isinstance(value, Real):
-                raise ValueError(f"sample_weight must be numbers; row {row} has {value!r}.")
+                raise _wrong(f"sample_weight must be numbers; row {row} has {value!r}.")
     return array.astype(np.float64, copy=False)

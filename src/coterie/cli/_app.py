@@ -2,46 +2,31 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from coterie.cli._options import (
-    OUT,
-    Across,
-    Category,
-    Columns,
-    Connected,
-    Data,
-    Distinct,
-    Drop,
+    AnyK,
+    File,
+    Folder,
+    Folds,
     Force,
-    Group,
-    GroupMax,
-    GroupMin,
-    Id,
     Impute,
     Json,
     K,
-    Labels,
-    Load,
-    Map,
-    MaybeK,
-    Metric,
-    Numeric,
-    Pairs,
-    Scale,
-    Seed,
-    Settings,
-    SizeMax,
-    SizeMin,
-    Text,
+    MapColumns,
+    Methods,
+    Plan,
+    Report,
+    Request,
     Title,
-    Weight,
 )
 from coterie.cli._speak.screen import Screen
-from coterie.cli._speak.trouble import Trouble
 
 _CODES = """
 Exit codes: 0 done; 2 bad input or usage; 3 the statements cannot all be met; 4 not decided within the budget;
@@ -57,193 +42,70 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+_SHARED = {option.name: option.default for option in fields(Request)}
 
 
-def _checked_metric(metric: str) -> str:
-    if metric not in ("auto", "sqeuclidean", "cosine"):
-        raise Trouble(f"--metric {metric}: it is auto, sqeuclidean or cosine")
-    return metric
+def _command(names: Iterable[str], **other: Any) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """A command that is given a request with these options, and has options of its own after them.
+
+    `other`: options that are declared otherwise here; one that takes no None must be given.
+    """
+    types = {**get_type_hints(Request, include_extras=True), **other}
+
+    def make(work: Callable[..., int]) -> Callable[..., int]:
+        def command(**words: Any) -> int:
+            return work(Request(**{name: words.pop(name) for name in names}), **words)
+
+        taken = []
+        for name in names:
+            required = _SHARED[name] is MISSING or types[name] is K
+            default = inspect.Parameter.empty if required else _SHARED[name]
+            taken.append(inspect.Parameter(name, _BY_NAME, default=default, annotation=types[name]))
+        _, *own = inspect.signature(work, eval_str=True).parameters.values()
+        taken += [one.replace(kind=_BY_NAME) for one in own]
+        command.__name__, command.__doc__ = work.__name__, work.__doc__
+        command.__annotations__ = {one.name: one.annotation for one in taken}
+        command.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
+        return app.command()(command)
+
+    return make
 
 
-@app.command()
+_BY_NAME = inspect.Parameter.KEYWORD_ONLY
+
+
+@_command(_SHARED)
 def cluster(
-    data: Data,
-    k: MaybeK = None,
-    id: Id = None,
-    pairs: Pairs = None,
-    labels: Labels = None,
-    distinct: Distinct = None,
-    across: Across = None,
-    connected: Connected = None,
-    size_min: SizeMin = None,
-    size_max: SizeMax = None,
-    load: Load = None,
-    weight: Weight = None,
-    group: Group = None,
-    group_min: GroupMin = None,
-    group_max: GroupMax = None,
-    method: Annotated[
-        str, typer.Option("--method", help="A name from `coterie methods`, or auto, which says why.")
-    ] = "auto",
-    settings: Settings = None,
-    seed: Seed = 0,
-    columns: Columns = None,
-    drop: Drop = None,
-    numeric: Numeric = None,
-    category: Category = None,
-    text: Text = None,
-    scale: Scale = True,
-    impute: Impute = False,
-    metric: Metric = "auto",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            readable=False,
-            help="Folder to write; default: the table's name.",
-            rich_help_panel=OUT,
-            show_default=False,
-        ),
-    ] = None,
+    request: Request,
+    out: Folder = None,
     force: Force = False,
-    map: Map = None,
     title: Title = None,
-    report: Annotated[
-        bool,
-        typer.Option("--report/--no-report", help="Write report.html and pictures.", rich_help_panel=OUT),
-    ] = True,
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Say what would be done, and do not do it.", rich_help_panel=OUT)
-    ] = False,
+    report: Report = True,
+    plan: Plan = False,
     json: Json = False,
 ) -> int:
     """Cluster a table under what you know; write labels, a report and the model."""
-    from coterie.cli._job.request import Request
     from coterie.cli.commands.cluster import cluster as work
 
-    request = Request(
-        data=data,
-        n_clusters=k,
-        id_column=id,
-        pairs=pairs,
-        labels=labels,
-        distinct=distinct,
-        across=across,
-        connected=connected,
-        method=method,
-        size_min=size_min,
-        size_max=size_max,
-        load=load,
-        weight=weight,
-        group=group,
-        group_min=group_min,
-        group_max=group_max,
-        columns=columns or (),
-        drop=drop or (),
-        numeric=numeric or (),
-        category=category or (),
-        text=text or (),
-        map_columns=map,
-        scale=scale,
-        impute=impute,
-        metric=_checked_metric(metric),
-        seed=seed,
-        settings=settings or (),
-    )
-    target = Path(f"{data.name.split('.')[0] or 'table'}-clusters") if out is None else out
+    target = Path(f"{request.data.name.split('.')[0] or 'table'}-clusters") if out is None else out
     return work(request, Screen(json), target, force=force, title=title, report=report, plan_only=plan)
 
 
-@app.command()
-def check(
-    data: Data,
-    pairs: Pairs = None,
-    k: Annotated[
-        int | None, typer.Option("-k", "--clusters", min=1, help="Number of clusters.", show_default=False)
-    ] = None,
-    id: Id = None,
-    labels: Labels = None,
-    distinct: Distinct = None,
-    across: Across = None,
-    json: Json = False,
-) -> int:
+@_command(["data", "pairs", "n_clusters", "id_column", "labels", "distinct", "across"], n_clusters=AnyK)
+def check(request: Request, json: Json = False) -> int:
     """Say whether the statements can all be met, what collides, and what to drop."""
-    from coterie.cli._job.request import Request
     from coterie.cli.commands.check import check as work
 
-    request = Request(
-        data=data, n_clusters=k, id_column=id, pairs=pairs, labels=labels, distinct=distinct, across=across
-    )
     return work(request, Screen(json))
 
 
-@app.command()
-def compare(
-    data: Data,
-    k: K,
-    id: Id = None,
-    pairs: Pairs = None,
-    labels: Labels = None,
-    distinct: Distinct = None,
-    across: Across = None,
-    connected: Connected = None,
-    size_min: SizeMin = None,
-    size_max: SizeMax = None,
-    load: Load = None,
-    weight: Weight = None,
-    group: Group = None,
-    group_min: GroupMin = None,
-    group_max: GroupMax = None,
-    methods: Annotated[
-        list[str] | None,
-        typer.Option("--methods", help="Which (with commas); default: all that fit.", show_default=False),
-    ] = None,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Into how many parts pairs are cut.")] = 5,
-    seed: Seed = 0,
-    columns: Columns = None,
-    drop: Drop = None,
-    numeric: Numeric = None,
-    category: Category = None,
-    text: Text = None,
-    scale: Scale = True,
-    impute: Impute = False,
-    metric: Metric = "auto",
-    json: Json = False,
-) -> int:
+@_command([name for name in _SHARED if name not in ("method", "settings", "map_columns")], n_clusters=K)
+def compare(request: Request, methods: Methods = None, folds: Folds = 5, json: Json = False) -> int:
     """Try several methods on your data: statements are held out, predicted and scored."""
-    from coterie.cli._job.request import Request
     from coterie.cli.commands.compare import compare as work
 
-    request = Request(
-        data=data,
-        n_clusters=k,
-        id_column=id,
-        pairs=pairs,
-        labels=labels,
-        distinct=distinct,
-        across=across,
-        connected=connected,
-        size_min=size_min,
-        size_max=size_max,
-        load=load,
-        weight=weight,
-        group=group,
-        group_min=group_min,
-        group_max=group_max,
-        columns=columns or (),
-        drop=drop or (),
-        numeric=numeric or (),
-        category=category or (),
-        text=text or (),
-        scale=scale,
-        impute=impute,
-        metric=_checked_metric(metric),
-        seed=seed,
-    )
-    return work(
-        request, Screen(json), [name.strip() for value in methods or [] for name in value.split(",")], folds
-    )
+    names = [name.strip() for value in methods or [] for name in value.split(",")]
+    return work(request, Screen(json), names, folds)
 
 
 @app.command()
@@ -263,12 +125,7 @@ def apply(
         ),
     ],
     data: Annotated[Path, typer.Argument(help="New rows, with the columns of the run.", readable=False)],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--out", help="File to write; default: NAME-clusters beside you.", show_default=False
-        ),
-    ] = None,
+    out: File = None,
     impute: Impute = False,
     force: Force = False,
     json: Json = False,
@@ -284,7 +141,7 @@ def report(
     run: Annotated[
         Path, typer.Argument(help="The folder of a run (load only what you trust).", readable=False)
     ],
-    map: Map = None,
+    map: MapColumns = None,
     title: Title = None,
     json: Json = False,
 ) -> int:

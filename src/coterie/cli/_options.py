@@ -1,148 +1,159 @@
-"""The options that commands share, and how they are explained."""
+"""The options: each is declared once, and where several commands share it, as a field of `Request`."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from coterie.cli._speak.trouble import Trouble
+
 KNOW, COLUMNS, OUT = "What you know", "Columns", "Output"
 
-Data = Annotated[
-    Path,
-    typer.Argument(
-        help="A table: .csv .tsv .parquet .jsonl .npy .npz .mtx", show_default=False, readable=False
-    ),
-]
-K = Annotated[int, typer.Option("-k", "--clusters", min=1, help="Number of clusters.", show_default=False)]
-MaybeK = Annotated[
-    int | None,
-    typer.Option(
-        "-k",
-        "--clusters",
-        min=1,
-        help="Number of clusters; left out where the method finds it (COPCobweb).",
-        show_default=False,
-    ),
-]
-Id = Annotated[
-    str | None,
-    typer.Option("--id", help="Column of ids. Without it items are row numbers, from 0.", show_default=False),
-]
-Pairs = Annotated[
-    Path | None,
-    typer.Option(
-        "--pairs",
-        readable=False,
-        help="File with the columns i, j, kind (must-link, cannot-link); weight, confidence, hard, source.",
-        rich_help_panel=KNOW,
-        show_default=False,
-    ),
-]
-Labels = Annotated[
-    str | None,
-    typer.Option(
-        "--labels",
-        help="Column of known labels; empty or -1: unknown.",
-        rich_help_panel=KNOW,
-        show_default=False,
-    ),
-]
-Distinct = Annotated[
-    str | None,
-    typer.Option(
-        "--distinct",
-        help="At most one item of each value of this column in a cluster.",
-        rich_help_panel=KNOW,
-        show_default=False,
-    ),
-]
-Across = Annotated[
-    str | None,
-    typer.Option(
-        "--across",
-        help="Items with different values in this column never share a cluster.",
-        rich_help_panel=KNOW,
-        show_default=False,
-    ),
-]
-Connected = Annotated[
-    Path | None,
-    typer.Option(
-        "--connected",
-        readable=False,
-        help="File of neighbours, columns i and j (or source, target): clusters are connected along them.",
-        rich_help_panel=KNOW,
-        show_default=False,
-    ),
-]
+
+def _option(panel: str | None, names: str, text: str, **more: Any) -> Any:
+    """An option, by its names with blanks between; only switches show what they are by default."""
+    more = {"show_default": False, **more}
+    return typer.Option(*names.split(), help=text, rich_help_panel=panel, **more)
 
 
-def _know(name: str, text: str) -> Any:
-    return typer.Option(name, help=text, rich_help_panel=KNOW, show_default=False)
+def _know(names: str, text: str, **more: Any) -> Any:
+    return _option(KNOW, names, text, **more)
 
 
-def _column(name: str, text: str) -> Any:
-    return typer.Option(name, help=text, rich_help_panel=COLUMNS, show_default=False)
+def _column(names: str, text: str, **more: Any) -> Any:
+    return _option(COLUMNS, names, text, **more)
 
 
-SizeMin = Annotated[
-    str | None,
-    _know(
-        "--size-min",
-        "Least size: a number, a share of the mean size (0.8; 1.0 is equal), or one a cluster (10,20,30).",
-    ),
-]
-SizeMax = Annotated[str | None, _know("--size-max", "Largest size, in the same way.")]
-Load = Annotated[str | None, _know("--load", "Column that counts in the sizes instead of items.")]
-Weight = Annotated[str | None, _know("--weight", "Column with the importance of each item.")]
-Group = Annotated[str | None, _know("--group", "Column of groups, for the two bounds that follow.")]
-GroupMin = Annotated[str | None, _know("--group-min", "Least number (load) of each group in a cluster.")]
-GroupMax = Annotated[str | None, _know("--group-max", "Largest number (load) of each group in a cluster.")]
-Columns = Annotated[list[str] | None, _column("--columns", "Use these columns only (with commas, or again).")]
-Drop = Annotated[list[str] | None, _column("--drop", "Do not use these columns.")]
-Numeric = Annotated[list[str] | None, _column("--numeric", "Take these as numbers.")]
-Category = Annotated[list[str] | None, _column("--category", "Take these as categories.")]
-Text = Annotated[list[str] | None, _column("--text", "Take these as text.")]
-Scale = Annotated[
-    bool,
-    typer.Option(
-        "--scale/--no-scale",
-        help="Standardise numeric columns (mean 0, deviation 1).",
-        rich_help_panel=COLUMNS,
-    ),
-]
+def _shown(panel: str | None, names: str, text: str, **more: Any) -> Any:
+    return _option(panel, names, text, show_default=True, **more)
+
+
+def _k(text: str) -> Any:
+    return _option(None, "-k --clusters", f"Number of clusters{text}.", min=1)
+
+
+K = Annotated[int, _k("")]
+AnyK = Annotated[int | None, _k("")]
 Impute = Annotated[
     bool,
-    typer.Option(
+    _column(
         "--impute",
-        help="Fill missing values: median, a category of its own, no text. Otherwise they are refused.",
-        rich_help_panel=COLUMNS,
+        "Fill missing values: median, a category of its own, no text. Otherwise they are refused.",
+        show_default=True,
     ),
 ]
-Metric = Annotated[
-    str,
-    typer.Option(
-        "--metric", help="auto, sqeuclidean or cosine; auto: cosine for text.", rich_help_panel=COLUMNS
-    ),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="A parameter of the method, name=value; again for more.", show_default=False),
-]
-Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed, the same result.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.", rich_help_panel=OUT)]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there.", rich_help_panel=OUT)]
-Map = Annotated[
+MapColumns = Annotated[
     str | None,
-    typer.Option(
-        "--map",
-        help="Two columns that place the items on the map, such as longitude,latitude.",
-        rich_help_panel=OUT,
-        show_default=False,
-    ),
+    _option(OUT, "--map", "Two columns that place the items on the map, such as longitude,latitude."),
 ]
-Title = Annotated[
-    str | None, typer.Option("--title", help="Title of the report.", rich_help_panel=OUT, show_default=False)
+Json = Annotated[bool, _shown(OUT, "--json", "Print JSON for machines.")]
+Force = Annotated[bool, _shown(OUT, "--force", "Replace what is there.")]
+Title = Annotated[str | None, _option(OUT, "--title", "Title of the report.")]
+Folder = Annotated[
+    Path | None, _option(OUT, "-o --out", "Folder to write; default: the table's name.", readable=False)
 ]
+File = Annotated[Path | None, _option(None, "-o --out", "File to write; default: NAME-clusters beside you.")]
+Report = Annotated[bool, _shown(OUT, "--report/--no-report", "Write report.html and pictures.")]
+Plan = Annotated[bool, _shown(OUT, "--plan", "Say what would be done, and do not do it.")]
+Methods = Annotated[
+    list[str] | None, _option(None, "--methods", "Which (with commas); default: all that fit.")
+]
+Folds = Annotated[int, _shown(None, "--folds", "Into how many parts pairs are cut.", min=2)]
+Names = list[str] | None
+
+
+@dataclass
+class Request:
+    """The options that commands share, as they were typed."""
+
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="A table: .csv .tsv .parquet .jsonl .npy .npz .mtx", show_default=False, readable=False
+        ),
+    ]
+    n_clusters: Annotated[int | None, _k("; left out where the method finds it (COPCobweb)")] = None
+    id_column: Annotated[
+        str | None, _option(None, "--id", "Column of ids. Without it items are row numbers, from 0.")
+    ] = None
+    pairs: Annotated[
+        Path | None,
+        _know(
+            "--pairs",
+            "File with the columns i, j, kind (must-link, cannot-link); weight, confidence, hard, source.",
+            readable=False,
+        ),
+    ] = None
+    labels: Annotated[str | None, _know("--labels", "Column of known labels; empty or -1: unknown.")] = None
+    distinct: Annotated[
+        str | None, _know("--distinct", "At most one item of each value of this column in a cluster.")
+    ] = None
+    across: Annotated[
+        str | None, _know("--across", "Items with different values in this column never share a cluster.")
+    ] = None
+    connected: Annotated[
+        Path | None,
+        _know(
+            "--connected",
+            "File of neighbours, columns i and j (or source, target): clusters are connected along them.",
+            readable=False,
+        ),
+    ] = None
+    size_min: Annotated[
+        str | None,
+        _know(
+            "--size-min",
+            "Least size: a number, a share of the mean size (0.8; 1.0 is equal), or one a cluster "
+            "(10,20,30).",
+        ),
+    ] = None
+    size_max: Annotated[str | None, _know("--size-max", "Largest size, in the same way.")] = None
+    load: Annotated[str | None, _know("--load", "Column that counts in the sizes instead of items.")] = None
+    weight: Annotated[str | None, _know("--weight", "Column with the importance of each item.")] = None
+    group: Annotated[str | None, _know("--group", "Column of groups, for the two bounds that follow.")] = None
+    group_min: Annotated[
+        str | None, _know("--group-min", "Least number (load) of each group in a cluster.")
+    ] = None
+    group_max: Annotated[
+        str | None, _know("--group-max", "Largest number (load) of each group in a cluster.")
+    ] = None
+    method: Annotated[
+        str, _shown(None, "--method", "A name from `coterie methods`, or auto, which says why.")
+    ] = "auto"
+    settings: Annotated[
+        Names, _option(None, "--set", "A parameter of the method, name=value; again for more.")
+    ] = None
+    seed: Annotated[int, _shown(None, "--seed", "The same seed, the same result.", min=0, max=2**32 - 1)] = 0
+    columns: Annotated[Names, _column("--columns", "Use these columns only (with commas, or again).")] = None
+    drop: Annotated[Names, _column("--drop", "Do not use these columns.")] = None
+    numeric: Annotated[Names, _column("--numeric", "Take these as numbers.")] = None
+    category: Annotated[Names, _column("--category", "Take these as categories.")] = None
+    text: Annotated[Names, _column("--text", "Take these as text.")] = None
+    scale: Annotated[
+        bool, _shown(COLUMNS, "--scale/--no-scale", "Standardise numeric columns (mean 0, deviation 1).")
+    ] = True
+    impute: Impute = False
+    metric: Annotated[
+        str, _shown(COLUMNS, "--metric", "auto, sqeuclidean or cosine; auto: cosine for text.")
+    ] = "auto"
+    map_columns: MapColumns = None
+
+    def __post_init__(self) -> None:
+        if self.metric not in ("auto", "sqeuclidean", "cosine"):
+            raise Trouble(f"--metric {self.metric}: it is auto, sqeuclidean or cosine")
+
+    def roles(self) -> dict[str, str]:
+        """Columns that are used for something else than telling items apart, and for what."""
+        given = {
+            "id": self.id_column,
+            "known labels": self.labels,
+            "distinct groups": self.distinct,
+            "groups that stay apart": self.across,
+            "load": self.load,
+            "weight": self.weight,
+            "group": self.group,
+        }
+        return {column: f"used as {use}" for use, column in given.items() if column is not None}

@@ -22,7 +22,7 @@ def run(arguments: list[str]) -> int:
     # a service may have closed them
     sys.stdout, sys.stderr = sys.stdout or io.StringIO(), sys.stderr or io.StringIO()
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a console that lacks a letter shows its number
+        if isinstance(stream, io.TextIOWrapper):  # a console that lacks a letter shows its number
             stream.reconfigure(errors="backslashreplace")
     restore = _end_on_sigterm()
     try:
@@ -44,7 +44,7 @@ def run(arguments: list[str]) -> int:
             message = error.format_message()
             if not message:  # no arguments: the help was printed
                 return BAD_INPUT
-            context = getattr(error, "ctx", None)
+            context = vars(error).get("ctx")
             command = context.command_path if context is not None else "coterie"
             line = one_line(message)
             stop = "" if line.endswith(("?", "!", ".")) else "."

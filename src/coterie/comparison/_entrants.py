@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from coterie.methods import METHODS, Method, Task, find_method, suitable_methods
 
@@ -80,7 +80,7 @@ def find_entrants(
 
 
 def _as_list(methods: Any) -> list[Any]:
-    if isinstance(methods, str) or hasattr(methods, "fit"):
+    if isinstance(methods, str | BaseEstimator):
         return [methods]
     if not isinstance(methods, Iterable):
         raise TypeError(f"methods is a list of names or estimators; got {methods!r}.")

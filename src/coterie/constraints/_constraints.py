@@ -36,7 +36,7 @@ from coterie.constraints._reading import build as _build
 from coterie.constraints._reading.buildable import Buildable
 from coterie.constraints._reading.files import write_file
 from coterie.constraints._reading.frames import build_frame
-from coterie.constraints._reading.inputs import Ids, infer_n_items, item_name, read_pairs, whole_number
+from coterie.constraints._reading.inputs import Ids, infer_n_items, read_pairs, whole_number
 
 DEFAULT_BUDGET = 1_000_000
 
@@ -84,25 +84,12 @@ class Constraints(Buildable):
     Cheapest way out found: drop 1 pair: cannot-link 0-2 (weight 1). The rest can be met.
     """
 
-    # scikit-learn splits what has a shape and can be indexed; a loop over items would mean nothing
-    __iter__ = None
-
     # ---- what it says ---------------------------------------------------------------------------------
-
-    @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return self._n_items
 
     @property
     def n_pairs(self) -> int:
         """Number of stated pairs; groups are not counted."""
         return self._must.n + self._cannot.n
-
-    @property
-    def shape(self) -> tuple[int]:
-        """(n_items,), so that scikit-learn hands each fold its own constraints."""
-        return (self._n_items,)
 
     @property
     def must_link(self) -> IntArray:
@@ -128,11 +115,6 @@ class Constraints(Buildable):
     def groups(self) -> tuple[Group, ...]:
         """The label, distinct and across statements."""
         return self._groups
-
-    @property
-    def ids(self) -> Any:
-        """Your name of each item, or None."""
-        return None if self._ids is None else self._ids.values
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -165,10 +147,6 @@ class Constraints(Buildable):
     def __bool__(self) -> bool:
         """Whether anything is stated."""
         return bool(self.kinds)
-
-    def item_name(self, item: int) -> str:
-        """How messages name an item: its id, else its row number."""
-        return item_name(self._ids, item)
 
     def __repr__(self) -> str:
         said = []
@@ -346,8 +324,6 @@ class Constraints(Buildable):
     def _columns(self) -> dict[str, list[Any]]:
         return _build.to_columns(self._must, self._cannot, self._groups, self._ids)
 
-    # ---- a frozen value -------------------------------------------------------------------------------
-
     @cached_property
     def _digest(self) -> bytes:
         said = hashlib.sha256(str(self._n_items).encode())
@@ -363,25 +339,6 @@ class Constraints(Buildable):
 
     def __hash__(self) -> int:
         return hash(self._digest)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"Constraints cannot be changed; build a new one (tried to set {name!r}).")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"Constraints cannot be changed (tried to delete {name!r}).")
-
-    def __copy__(self) -> Constraints:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Constraints:
-        return self
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._n_items, self._must, self._cannot, self._groups, self._ids)
-
-
-def _restore(*parts: Any) -> Constraints:
-    return Constraints._from_parts(*parts)
 
 
 def as_constraints(value: Any, n_items: int, *, counted: str = "X has {} rows") -> Constraints:

@@ -1,4 +1,4 @@
-"""What it costs to stand for an item by a centre: what all distortions answer, and those with a linear score.
+"""What it costs to stand for an item by a centre.
 
 Given centres, most distortions are `own_part(x) + x . slopes[h] + intercepts[h]`, so that one matrix product
 finds the nearest centre and the objective follows from the sums by cluster: no pass over the data. A new one
@@ -35,7 +35,9 @@ def distortion_named(metric: str) -> Any:
 
 
 class Distortion(ABC):
-    """How well centres stand for the rows of X; without anything special, a centre stands where a row is.
+    """A distortion by its own part and its linear score; the best centre is the mean.
+
+    One without such a score (`by_sums` is False then) answers for itself what follows from it here.
 
     Attributes
     ----------
@@ -79,47 +81,13 @@ class Distortion(ABC):
 
     # ---- what a class says ----------------------------------------------------------------------------
 
-    @property
     @abstractmethod
-    def spread(self) -> float:
-        """The distortion with one centre for all items."""
-
-    @property
-    @abstractmethod
-    def tolerance_unit(self) -> float:
-        """The unit of `tol`: squared shifts of centres are measured in it."""
+    def own_part(self, rows: Any) -> Floats:
+        """The part of the cost of rows (dense or CSR, float64) that no centre changes."""
 
     @abstractmethod
-    def nearest(self, centres: Floats) -> Labels:
-        """The nearest centre of each row."""
-
-    @abstractmethod
-    def block(self, start: int, stop: int, centres: Floats) -> Floats:
-        """Costs of rows `start` to `stop` with each centre, without their weight."""
-
-    @abstractmethod
-    def fill_costs(self, centres: Floats, out: Any) -> None:
-        """Write to `out`, n x k, what each centre costs each row in the objective, less `constants`."""
-
-    @abstractmethod
-    def constants(self) -> Floats:
-        """What `fill_costs` leaves out: the part of each row's cost that no centre changes."""
-
-    @abstractmethod
-    def to_own(self, labels: Labels, centres: Floats) -> Floats:
-        """Weighted distortion of each item, by its definition."""
-
-    @abstractmethod
-    def alone(self, items: Index) -> float:
-        """The least distortion of some items in a cluster of their own."""
-
-    @abstractmethod
-    def best_centres(self, labels: Labels, totals: Any, before: Floats) -> Floats:
-        """The best centres, from the labels or from sums and masses; one without mass stays where it was."""
-
-    @abstractmethod
-    def inertia(self, labels: Labels, totals: Any, centres: Floats) -> float:
-        """The distortion of all items, from the labels or from sums and masses."""
+    def linear(self, centres: Floats) -> tuple[Floats, Floats]:
+        """Slopes and intercepts of the scores of the centres."""
 
     def check_range(self) -> None:
         """Raise for data that have no such distortion."""
@@ -172,6 +140,88 @@ class Distortion(ABC):
         sums = self.total_of(items)[None]
         return self.centres(sums, np.array([mass]), sums)[0]
 
+    # ---- costs ----------------------------------------------------------------------------------------
+
+    def own_parts(self) -> Floats:
+        """The part of the cost of every row that no centre changes."""
+        X, n, d = self.points.X, self.points.n, self.points.d
+        parts = over_chunks(
+            lambda start, stop: self.own_part(X[start:stop].astype(np.float64)), n, chunk_rows(n, 8 * d, 0)
+        )
+        return np.concatenate(parts)
+
+    @cached_property
+    def sums(self) -> tuple[Floats, float]:
+        """Weighted sums over all rows: of the features, and of the own parts."""
+        weight = self.mass if len(self.mass) else np.ones(self.points.n)
+        return np.asarray(weight @ self.points.X).ravel(), float(weight @ self.own_parts())
+
+    @property
+    def spread(self) -> float:
+        """The distortion with one centre for all items."""
+        total, masses = self.sums[0][None], np.array([self.total])
+        return self.value(total, masses, self.centres(total, masses, total))
+
+    @property
+    def tolerance_unit(self) -> float:
+        """The unit of `tol`, for squared shifts of centres: the squared mean of the features."""
+        return float(((self.sums[0] / self.total) ** 2).mean())
+
+    def nearest(self, centres: Floats) -> Labels:
+        """The nearest centre of each row."""
+        labels = np.full(self.points.n, -1, dtype=np.int32)
+        self.points.nearest(*self.linear(centres), labels, NOBODY, NOTHING, NOTHING)
+        return labels
+
+    def best_centres(self, labels: Labels, totals: Any, before: Floats) -> Floats:
+        """The best centres, from the labels or from sums and masses; one without mass stays where it was."""
+        sums, masses = totals[:2]
+        return self.centres(sums, masses, before)
+
+    def value(self, sums: Floats, masses: Floats, centres: Floats) -> float:
+        """The distortion of all items, from the sums by cluster."""
+        slopes, intercepts = self.linear(centres)
+        around = float(np.einsum("hj,hj->", sums, slopes)) + float(masses @ intercepts)
+        return max(self.sums[1] + around, 0.0)
+
+    def inertia(self, labels: Labels, totals: Any, centres: Floats) -> float:
+        """The distortion: from the sums, or item by item where that would leave too few digits."""
+        sums, masses = totals[:2]
+        value = self.value(sums, masses, centres)
+        return float(self.to_own(labels, centres).sum()) if value < _FEW_DIGITS * self.spread else value
+
+    def to_own(self, labels: Labels, centres: Floats) -> Floats:
+        """Weighted distortion of each item, by its definition."""
+        slopes, intercepts = self.linear(centres)
+        found = self.own_parts() + self.points.dot_own(labels, slopes) + intercepts[labels]
+        return self.weighted(np.maximum(found, 0.0))
+
+    def block(self, start: int, stop: int, centres: Floats) -> Floats:
+        """Costs of rows `start` to `stop` with each centre, without their weight."""
+        slopes, intercepts = self.linear(centres)
+        rows = self.points.X[start:stop].astype(np.float64)
+        return np.maximum(np.asarray(rows @ slopes.T) + intercepts + self.own_part(rows)[:, None], 0.0)
+
+    def alone(self, items: Index) -> float:
+        """The least distortion of some items in a cluster of their own."""
+        mass = self.weights(items)
+        if not mass.any():
+            return 0.0
+        rows = self.points.X[items].astype(np.float64)
+        sums, masses = np.asarray(mass @ rows).reshape(1, -1), np.array([mass.sum()])
+        slopes, intercepts = self.linear(self.centres(sums, masses, sums))
+        around = float(sums[0] @ slopes[0]) + float(masses[0] * intercepts[0])
+        return max(float(mass @ self.own_part(rows)) + around, 0.0)
+
+    def fill_costs(self, centres: Floats, out: Any) -> None:
+        """Write to `out`, n x k, what each centre costs each row in the objective, less `constants`."""
+        slopes, intercepts = self.linear(centres)
+        self.points.fill_scores(self.share * slopes, self.share * intercepts, self.factor, self.mass, out)
+
+    def constants(self) -> Floats:
+        """What `fill_costs` leaves out: the part of each row's cost that no centre changes."""
+        return self.share * self.weighted(self.own_parts())
+
     # ---- labels that somebody gave --------------------------------------------------------------------
 
     def centres_of(self, labels: Labels, k: int) -> Floats:
@@ -196,90 +246,6 @@ class Distortion(ABC):
     def distances(cls, X: Any, centres: Any) -> Any:
         """The distance of each row to each centre, as `transform` tells it."""
         return cls(X).distances_to(np.asarray(centres, dtype=np.float64))
-
-
-class LinearDistortion(Distortion):
-    """A distortion by its own part and its linear score; the best centre is the mean."""
-
-    @abstractmethod
-    def own_part(self, rows: Any) -> Floats:
-        """The part of the cost of rows (dense or CSR, float64) that no centre changes."""
-
-    @abstractmethod
-    def linear(self, centres: Floats) -> tuple[Floats, Floats]:
-        """Slopes and intercepts of the scores of the centres."""
-
-    def own_parts(self) -> Floats:
-        """The part of the cost of every row that no centre changes."""
-        X, n, d = self.points.X, self.points.n, self.points.d
-        parts = over_chunks(
-            lambda start, stop: self.own_part(X[start:stop].astype(np.float64)), n, chunk_rows(n, 8 * d, 0)
-        )
-        return np.concatenate(parts)
-
-    @cached_property
-    def sums(self) -> tuple[Floats, float]:
-        """Weighted sums over all rows: of the features, and of the own parts."""
-        weight = self.mass if len(self.mass) else np.ones(self.points.n)
-        return np.asarray(weight @ self.points.X).ravel(), float(weight @ self.own_parts())
-
-    @property
-    def spread(self) -> float:
-        total, masses = self.sums[0][None], np.array([self.total])
-        return self.value(total, masses, self.centres(total, masses, total))
-
-    @property
-    def tolerance_unit(self) -> float:
-        """The squared mean of the features."""
-        return float(((self.sums[0] / self.total) ** 2).mean())
-
-    def nearest(self, centres: Floats) -> Labels:
-        labels = np.full(self.points.n, -1, dtype=np.int32)
-        self.points.nearest(*self.linear(centres), labels, NOBODY, NOTHING, NOTHING)
-        return labels
-
-    def best_centres(self, labels: Labels, totals: Any, before: Floats) -> Floats:
-        sums, masses = totals[:2]
-        return self.centres(sums, masses, before)
-
-    def value(self, sums: Floats, masses: Floats, centres: Floats) -> float:
-        """The distortion of all items, from the sums by cluster."""
-        slopes, intercepts = self.linear(centres)
-        around = float(np.einsum("hj,hj->", sums, slopes)) + float(masses @ intercepts)
-        return max(self.sums[1] + around, 0.0)
-
-    def inertia(self, labels: Labels, totals: Any, centres: Floats) -> float:
-        """The distortion: from the sums, or item by item where that would leave too few digits."""
-        sums, masses = totals[:2]
-        value = self.value(sums, masses, centres)
-        return float(self.to_own(labels, centres).sum()) if value < _FEW_DIGITS * self.spread else value
-
-    def to_own(self, labels: Labels, centres: Floats) -> Floats:
-        slopes, intercepts = self.linear(centres)
-        found = self.own_parts() + self.points.dot_own(labels, slopes) + intercepts[labels]
-        return self.weighted(np.maximum(found, 0.0))
-
-    def block(self, start: int, stop: int, centres: Floats) -> Floats:
-        slopes, intercepts = self.linear(centres)
-        rows = self.points.X[start:stop].astype(np.float64)
-        return np.maximum(np.asarray(rows @ slopes.T) + intercepts + self.own_part(rows)[:, None], 0.0)
-
-    def alone(self, items: Index) -> float:
-        mass = self.weights(items)
-        if not mass.any():
-            return 0.0
-        rows = self.points.X[items].astype(np.float64)
-        sums, masses = np.asarray(mass @ rows).reshape(1, -1), np.array([mass.sum()])
-        slopes, intercepts = self.linear(self.centres(sums, masses, sums))
-        around = float(sums[0] @ slopes[0]) + float(masses[0] * intercepts[0])
-        return max(float(mass @ self.own_part(rows)) + around, 0.0)
-
-    def fill_costs(self, centres: Floats, out: Any) -> None:
-        slopes, intercepts = self.linear(centres)
-        self.points.fill_scores(self.share * slopes, self.share * intercepts, self.factor, self.mass, out)
-
-    def constants(self) -> Floats:
-        return self.share * self.weighted(self.own_parts())
 
 
 def out_of_range(what: str, how: str, X: Any) -> ValueError:

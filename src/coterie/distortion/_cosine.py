@@ -18,11 +18,11 @@ from sklearn.metrics.pairwise import cosine_distances
 
 from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import chunk_rows, over_chunks
-from coterie.distortion._base import LinearDistortion, out_of_range, refuse_zeros
+from coterie.distortion._base import Distortion, out_of_range, refuse_zeros
 from coterie.distortion._learned import LEAST_WEIGHT, Learned
 
 
-class Cosine(LinearDistortion):
+class Cosine(Distortion):
     """`1 - cos(x, c)`; the best centre is the mean of the unit vectors, of unit length itself.
 
     A row of zeros has distance 1 to every centre. Attributes as in `Distortion`.

@@ -9,14 +9,14 @@ import numpy as np
 from scipy import sparse
 
 from coterie._arrays import Floats, Index, Labels
-from coterie.distortion._base import LinearDistortion
+from coterie.distortion._base import Distortion
 from coterie.distortion._rows.pair_distances import pair_blocks, squared_gaps
 
 # The least weight of a feature: at zero a row could lose its length.
 LEAST_WEIGHT = 1e-5
 
 
-class Learned(LinearDistortion):
+class Learned(Distortion):
     """A distortion under a metric; stands left of the distortion without one.
 
     A class says `begin` (the metric that every start begins with), `use` (put one in place), how far pairs

@@ -191,6 +191,7 @@ class Manhattan(Distortion):
 
     name: ClassVar[str] = "l1"
     by_sums: ClassVar[bool] = False
+    own_part = linear = None  # type: ignore[assignment]
 
     @cached_property
     def middle(self) -> Floats:

@@ -15,13 +15,13 @@ from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
 from coterie._arrays import Floats, Index, Labels
-from coterie.distortion._base import LinearDistortion, out_of_range
+from coterie.distortion._base import Distortion, out_of_range
 from coterie.distortion._rows.points import as_points
 
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-class SquaredEuclidean(LinearDistortion):
+class SquaredEuclidean(Distortion):
     """`|x - c|^2`; the best centre is the mean. Attributes as in `Distortion`."""
 
     name: ClassVar[str] = "sqeuclidean"

@@ -9,27 +9,32 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
 from sklearn.utils import check_random_state
 
-from coterie._words import count_of
+from coterie._words import count_of, format_number
 from coterie.adjacency import read_graph
 from coterie.assign._sizes import SizeBounds, are_shares, read_bounds, shortfalls
 from coterie.base import (
+    About,
+    Account,
+    Bounds,
     ConstrainedClusterMixin,
     Rule,
+    TakesDistances,
     anything,
+    check_distances,
     constrained_fit,
-    instance,
+    metric_rule,
     one_of,
     progress,
     real,
+    sum_over_clusters,
     warn_user,
     whole,
 )
 from coterie.constraints import Constraints, Violations
-from coterie.constraints._model import said
-from coterie.exceptions import DeadEndError, DeadEndWarning, InfeasibleConstraintsError
+from coterie.distortion import SquaredEuclidean
+from coterie.exceptions import DeadEndError, DeadEndWarning, InfeasibleConstraintsError, ParameterError
 from coterie.hierarchy._linkage.blocked import Blocked
 from coterie.hierarchy._linkage.islands import check_links_on_map, island_sizes, pieces
 from coterie.hierarchy._linkage.matrix import check_room, make_even
@@ -38,12 +43,13 @@ from coterie.hierarchy._linkage.regions import handed_over
 from coterie.hierarchy._linkage.repair import repaired
 from coterie.hierarchy._linkage.tree import cut, linkage_matrix
 from coterie.hierarchy._linkage.vetoes import Rules, find_rules
+from coterie.hierarchy._linkage_account import account_of_linkage
 
 # "precomputed" is listed first; missing values are refused.
 _OTHER_METRICS = {"precomputed", "nan_euclidean"}
 
 
-class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
+class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
     """Agglomerative clustering in which every statement holds, clusters are connected and not too large.
 
     Must-linked items are joined first, at height 0. Then the two nearest clusters merge whose union is legal:
@@ -148,15 +154,21 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
       clusters 0 and 1: cannot-link 0-1
     """
 
+    about = About(
+        what="merges the nearest clusters that no statement, lack of neighbours or largest size keeps apart",
+        when="you want a tree, or clusters connected along neighbours (without these, up to 20,000 items)",
+        source="Klein, Kamvar and Manning 2002; Constrained Clustering, chapters 1, 3 and 8",
+        with_metric={"cosine": {"linkage": "average"}},
+        max_items=20_000,
+        light={"linkage": "single"},
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
     monotone = False
     works_on_pairs = True
     parameter_rules: ClassVar[Any] = {
         "n_clusters": whole(1) | one_of(None),
         "linkage": one_of(*LINKAGES),
-        "metric": one_of("precomputed", *sorted(set(PAIRWISE_DISTANCE_FUNCTIONS) - _OTHER_METRICS))
-        | instance(str, "another metric of sklearn.metrics.pairwise_distances")
-        | Rule(callable, "a function of two rows"),
+        "metric": metric_rule(without=_OTHER_METRICS),
         "distance_threshold": real(0.0) | one_of(None),
         "connectivity": anything("a graph over the items"),
         "size_max": one_of(None)
@@ -246,43 +258,35 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
 
     # ---- what was asked for ---------------------------------------------------------------------------
 
-    @property
-    def _given(self) -> bool:
-        return isinstance(self.metric, str) and self.metric == "precomputed"
-
-    @property
-    def _checks(self) -> dict[str, Any]:
-        """How X is checked."""
-        if self._given:
-            return {"dtype": [np.float64, np.float32]}
-        return {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "order": "C"}
-
     def _check_choice(self) -> None:
         """Refuse parameters that do not go together."""
         if (self.n_clusters is None) == (self.distance_threshold is None):
-            raise ValueError(
+            raise ParameterError(
                 "give either n_clusters or distance_threshold, and None for the other; got n_clusters="
-                f"{self.n_clusters!r} and distance_threshold={self.distance_threshold!r}."
+                f"{self.n_clusters!r} and distance_threshold={self.distance_threshold!r}.",
+                *("n_clusters", "distance_threshold"),
             )
         if self.linkage == "ward" and not (
             isinstance(self.metric, str) and self.metric in ("euclidean", "precomputed")
         ):
-            raise ValueError(
+            raise ParameterError(
                 f"Ward's linkage is made of means and squared Euclidean distances; metric={self.metric!r} "
-                'has none. Take metric="euclidean", or linkage="average".'
+                'has none. Take metric="euclidean", or linkage="average".',
+                "metric",
             )
         if self.propagate and (self.linkage == "ward" or self.connectivity is not None):
             other = 'linkage="ward"' if self.linkage == "ward" else "a connectivity"
-            raise ValueError(
+            raise ParameterError(
                 f"propagate=True bends the distances between all items; {other} does not follow them. Take "
-                "complete, average or single linkage without connectivity."
+                "complete, average or single linkage without a connectivity.",
+                "propagate",
             )
 
     def _check_number(self, known: Constraints, n: int) -> None:
         """What is an error even where more clusters than asked for are none."""
         k = self.n_clusters
         if k is not None and k > n:
-            raise ValueError(f"n_clusters={k}, but X has n_samples={n} rows.")
+            raise ParameterError(f"n_clusters={k}, but X has n_samples={n} rows.", "n_clusters")
         if known:
             self._require_feasible(known, n, nonempty=False)
         joined = int(known.components.max(initial=-1)) + 1
@@ -295,17 +299,19 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
         """The largest load, and the loads; where the number of clusters is open, no sum is too small."""
         k = self.n_clusters
         if self.size_max is not None and k is None and are_shares([self.size_max]):
-            raise ValueError(
+            raise ParameterError(
                 f"size_max={self.size_max!r} is a share of the mean size, which needs n_clusters; with "
-                "distance_threshold give a number of items."
+                "distance_threshold give a number of items.",
+                *("size_max", "n_clusters", "distance_threshold"),
             )
         most = self.size_max
         if most is not None and not most > 0:
-            raise ValueError(f"size_max must be above 0; got {most!r}.")
+            raise ParameterError(f"size_max must be above 0; got {most!r}.", "size_max")
         if most is not None and size_weight is None and 1 < most < np.inf and most != int(most):
-            raise ValueError(
+            raise ParameterError(
                 f"size_max={most!r}, but items are counted whole. Give a whole number, or a share of the "
-                "mean size between 0 and 1."
+                "mean size between 0 and 1.",
+                "size_max",
             )
         return read_bounds(None, self.size_max, n, k or 1, size_weight=size_weight, check=strict)
 
@@ -318,7 +324,7 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
             what = f"item {item}" if many == 1 else f"item {item} and the {many - 1:,} that it must join"
             count = "count" if many > 1 else "counts"
             raise InfeasibleConstraintsError(
-                f"{what} {count} {said(float(rules.load[u]))}, more than size_max={self.size_max}. "
+                f"{what} {count} {format_number(float(rules.load[u]))}, more than size_max={self.size_max}. "
                 "Raise size_max, or drop must-links."
             )
 
@@ -326,8 +332,8 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
         """X as the loops take it."""
         if self.linkage == "ward" and self._graph is not None and sparse.issparse(X):
             raise ValueError(
-                "Ward with a connectivity keeps the mean of every cluster, which is dense: pass X.toarray(), "
-                "or fewer features, for example by TruncatedSVD."
+                "Ward with a connectivity keeps the mean of every cluster, which is dense: "
+                'take linkage="single", a dense X, or fewer features.'
             )
         if not self._given:
             return X
@@ -391,6 +397,24 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
         example = "" if first is None else f" For example {first.told}."
         warn_user(f"{told}{why}{example} See blocked_.", DeadEndWarning)
 
+    def account(self) -> Account:
+        """How clusters were merged, and what ended it; see `ConstrainedClusterMixin.account`."""
+        found = account_of_linkage(
+            self,
+            super().account(),
+            None
+            if self.size_max is None
+            else Bounds(size_max=self.size_max, cap=float(self._bounds.high[0])),
+            self._graph,
+        )
+        if self.linkage != "ward" or self.metric != "euclidean":
+            return found
+
+        def cost(X: Any, labels: Any, weight: Any) -> float:
+            return sum_over_clusters(SquaredEuclidean(X, weight).alone, labels)
+
+        return replace(found, measure="squared distance", cost=cost)
+
     def _recount(self, known: Constraints) -> Violations:
         """Count everything again: statements, the cap, and whether every cluster is connected."""
         if self._graph is not None:
@@ -404,12 +428,6 @@ class ConstrainedLinkage(ConstrainedClusterMixin, BaseEstimator):
         bounds = replace(self._bounds, low=np.zeros(self.n_clusters_), high=high)
         return replace(known.violations(self.labels_), shortfalls=shortfalls(bounds, self.labels_))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not self._given
-        tags.input_tags.pairwise = self._given
-        return tags
-
 
 def _steps(n_units: int) -> int:
     """About how often the loops come back."""
@@ -418,11 +436,7 @@ def _steps(n_units: int) -> int:
 
 def _checked_distances(X: Any) -> Any:
     """Distances that can be a distance: square, symmetric, not negative, 0 to oneself."""
-    if X.shape[0] != X.shape[1]:
-        raise ValueError(f"precomputed distances must be square; X has shape {X.shape}.")
-    if (X < 0).any():
-        i, j = (int(at[0]) for at in np.nonzero(X < 0))
-        raise ValueError(f"distances must not be negative; X[{i}, {j}] is {X[i, j]:g}.")
+    check_distances(X)
     own = int(np.argmax(np.diag(X)))
     if X[own, own] > 1e-6 * X.max():
         raise ValueError(f"the distance of an item to itself must be 0; X[{own}, {own}] is {X[own, own]:g}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,7 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from coterie.base import (
+    About,
+    Account,
     ConstrainedClusterMixin,
+    Trace,
     anything,
     constrained_fit,
     instance,
@@ -132,6 +136,12 @@ class COPCobweb(ConstrainedClusterMixin, BaseEstimator):
     array([0, 0, 1, 1, 0], dtype=int32)
     """
 
+    about = About(
+        what="places items one by one and finds the number of clusters itself; every statement holds",
+        when="nobody knows how many clusters; categories from Python (here they are columns of 0 and 1)",
+        source="Wagstaff and Cardie 2000; Fisher 1987; chapter 1",
+        measure="category utility",
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
     monotone = False
     parameter_rules: ClassVar[Any] = {
@@ -231,6 +241,16 @@ class COPCobweb(ConstrainedClusterMixin, BaseEstimator):
                     place(tree, items, told, home, history, stop, _STEPS)
                 step(history[stop - 1])
         return tree, home, history
+
+    def account(self) -> Account:
+        """As the contract says; what is followed is the category utility, item by item."""
+        title = "Minus the category utility after each item"
+        told = (
+            "Minus the category utility of the clusters, after each item. It goes up and down, since every "
+            "item changes what is to be explained."
+        )
+        trace = Trace(self.history_, title, told, step="item", first=1.0, stride=1.0)
+        return replace(super().account(), trace=trace)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,14 +7,13 @@ each leaf with the number of items it stands for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.cluster.hierarchy import dendrogram
 from sklearn.utils.validation import check_is_fitted
+
+from coterie._words import count_of
 
 _MISSING = 'plot_dendrogram needs matplotlib, which is not installed (pip install "coterie[plot]").'
 # Above so many leaves no name can be read, and SciPy's layout, which calls itself, runs out of stack.
@@ -26,15 +25,6 @@ _STYLES: dict[str, dict[str, Any]] = {
     "vetoed": {"colors": "#D55E00", "linewidths": 1.4, "linestyles": "dashed"},
     "must-link": {"colors": "#0072B2", "linewidths": 4.0},
 }
-
-
-@dataclass(frozen=True)
-class _Tree:
-    """What is drawn: a linkage matrix over the leaves shown; `rows` are those of the whole tree."""
-
-    linkage: NDArray[np.float64]
-    rows: NDArray[np.int64]  # -1 where roots are joined that no merge joins
-    names: list[str]
 
 
 def plot_dendrogram(model: Any, ax: Any = None, *, n_shown: int = 30, labels: Any = None) -> Any:
@@ -51,7 +41,7 @@ def plot_dendrogram(model: Any, ax: Any = None, *, n_shown: int = 30, labels: An
         Where to draw; by default on a new figure.
     n_shown : int, default=30
         Number of leaves. A larger tree shows its last merges, and a leaf in brackets stands for so many
-        items. If there are more roots than that, the smallest share a leaf.
+        items. If there are more roots than that, some share a leaf.
     labels : sequence of str, optional
         A name for each item; by default the ids of the constraints, or the row numbers.
 
@@ -94,26 +84,29 @@ def plot_dendrogram(model: Any, ax: Any = None, *, n_shown: int = 30, labels: An
     finite = heights[np.isfinite(heights)]
     top = float(finite.max(initial=0.0))
     never = 1.12 * top if top > 0 else 1.0  # where infinity is drawn
-    tree = _shown(model.linkage_, int(n_shown), names)
     applied = min(len(names) - model.n_clusters_, len(finite))
     n_must = _count_must_links(model)
 
     segments: dict[str, list[Any]] = {kind: [] for kind in _STYLES}
-    leaf_names = tree.names
-    if len(tree.linkage):
-        lifted = tree.linkage.copy()
-        lifted[:, 2] = np.minimum(lifted[:, 2], never)
-        laid_out = dendrogram(lifted, no_plot=True, labels=tree.names, link_color_func=str)
+    leaf_names = names
+    if len(heights):
+        lifted = model.linkage_.copy()
+        lifted[:, 2] = np.minimum(heights, never)
+        # SciPy tells the node of a line by its colour
+        given = {"p": int(n_shown), "truncate_mode": "lastp", "labels": names, "link_color_func": str}
+        laid_out = dendrogram(lifted, no_plot=True, **given)
         leaf_names = laid_out["ivl"]
         for across, up, node in zip(
-            laid_out["icoord"], laid_out["dcoord"], laid_out["color_list"], strict=True
+            *(laid_out[key] for key in ("icoord", "dcoord", "color_list")), strict=True
         ):
-            row = tree.rows[int(node) - len(tree.names)]
-            segments[_kind(row, n_must, applied)].append(list(zip(across, up, strict=True)))
+            row = int(node) - len(names)
+            kind = "must-link" if row < n_must else "made" if row < applied else "later"
+            kind = kind if row < len(finite) else "vetoed"
+            segments[kind].append(list(zip(across, up, strict=True)))
     segments["vetoed"] = _comb(segments["vetoed"], never)
     told = {
-        "vetoed": f"vetoed: {_merges(len(heights) - len(finite))}",
-        "must-link": f"must-link: {_merges(n_must)}",
+        "vetoed": f"vetoed: {count_of(len(heights) - len(finite), 'merge')}",
+        "must-link": f"must-link: {count_of(n_must, 'merge')}",
     }
     for kind, lines in segments.items():
         if lines:
@@ -122,8 +115,8 @@ def plot_dendrogram(model: Any, ax: Any = None, *, n_shown: int = 30, labels: An
             ax.add_collection(drawn, autolim=False)
     cut = _cut_height(model, applied, top, never)
     if cut is not None:
-        clusters = f"{model.n_clusters_} cluster{'s' * (model.n_clusters_ != 1)}"
-        ax.axhline(cut, color="#222222", linewidth=0.8, linestyle=":", label=f"cut: {clusters}")
+        told_cut = f"cut: {count_of(model.n_clusters_, 'cluster')}"
+        ax.axhline(cut, color="#222222", linewidth=0.8, linestyle=":", label=told_cut)
 
     ax.set_xlim(0, 10 * len(leaf_names))
     ax.set_ylim(-0.01 * never, 1.2 * never)  # room for the legend
@@ -165,14 +158,6 @@ def _count_must_links(model: Any) -> int:
     return min(stated, int(above[0]) if len(above) else len(model.linkage_))
 
 
-def _kind(row: int, n_must: int, applied: int) -> str:
-    if row < 0:
-        return "vetoed"
-    if row < n_must:
-        return "must-link"
-    return "made" if row < applied else "later"
-
-
 def _comb(brackets: list[Any], never: float) -> list[Any]:
     """One line at the top and one down to each root: brackets at one height would cover each other's gaps."""
     legs = [ends for bracket in brackets for ends in (bracket[:2], bracket[:1:-1]) if ends[0][1] < never]
@@ -180,10 +165,6 @@ def _comb(brackets: list[Any], never: float) -> list[Any]:
         return []
     across = [ends[1][0] for ends in legs]
     return [*legs, [(min(across), never), (max(across), never)]]
-
-
-def _merges(number: int) -> str:
-    return f"{number:,} merge{'s' * (number != 1)}"
 
 
 def _cut_height(model: Any, applied: int, top: float, never: float) -> float | None:
@@ -198,43 +179,3 @@ def _cut_height(model: Any, applied: int, top: float, never: float) -> float | N
     if model.distance_threshold is not None and below <= model.distance_threshold <= above:
         return min(float(model.distance_threshold), (top + never) / 2)
     return (below + min(above, never)) / 2
-
-
-def _shown(linkage: NDArray[np.float64], n_shown: int, names: Sequence[str]) -> _Tree:
-    """The last merges, over as many leaves as are shown; roots are joined at infinity."""
-    n, n_real = len(names), int(np.isfinite(linkage[:, 2]).sum())
-    children = linkage[:, :2].astype(np.int64)
-    sizes = np.concatenate([np.ones(n), linkage[:n_real, 3]]).astype(np.int64)
-    is_root = np.ones(n + n_real, dtype=bool)
-    is_root[children[:n_real].ravel()] = False
-    roots = np.flatnonzero(is_root)
-    rest = roots[:0]
-    if len(roots) > n_shown:
-        by_size = roots[np.argsort(-sizes[roots], kind="stable")]
-        roots, rest = np.sort(by_size[: n_shown - 1]), by_size[n_shown - 1 :]
-    # every merge that is opened adds a leaf
-    first = n_real if len(rest) else max(0, n_real - (n_shown - len(roots)))
-    nodes = np.concatenate([roots, children[first:n_real].ravel()])
-    leaves = np.unique(nodes[nodes < n + first])
-    told = [names[node] if node < n else f"({sizes[node]:,})" for node in leaves.tolist()]
-    if len(rest):
-        told.append(f"({sizes[rest].sum():,} in {len(rest):,} more)")
-    number = {node: place for place, node in enumerate(leaves.tolist())}
-    drawn: list[tuple[int, int, float, int]] = []
-    counts = [1] * len(told)  # leaves of each node of the small tree, which SciPy checks
-
-    def join(left: int, right: int, height: float) -> int:
-        counts.append(counts[left] + counts[right])
-        drawn.append((left, right, height, counts[-1]))
-        return len(counts) - 1
-
-    for row in range(first, n_real):
-        left, right = children[row].tolist()
-        number[n + row] = join(number[left], number[right], linkage[row, 2])
-    tops = [number[root] for root in roots.tolist()] + ([len(told) - 1] if len(rest) else [])
-    joined = tops[0]
-    for other in tops[1:]:
-        joined = join(joined, other, np.inf)
-    rows = np.full(len(drawn), -1, dtype=np.int64)
-    rows[: n_real - first] = np.arange(first, n_real)
-    return _Tree(np.array(drawn, dtype=np.float64).reshape(-1, 4), rows, told)

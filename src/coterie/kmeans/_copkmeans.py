@@ -10,7 +10,7 @@ import numpy as np
 from coterie._arrays import Floats
 from coterie.assign._core import build_core
 from coterie.assign._hard import HardSolver
-from coterie.base import instance, one_of, whole
+from coterie.base import About, instance, one_of, whole
 from coterie.constraints import Constraints
 from coterie.distortion import Distortion
 from coterie.kmeans._engine.loop import Outcome
@@ -106,6 +106,11 @@ class COPKMeans(PrototypeClusterer):
     (True, True)
     """
 
+    about = About(
+        what="k-means in which every statement holds",
+        when="you trust what you state; with no statement it is plain k-means",
+        source="Wagstaff et al. 2001; Constrained Clustering, chapter 1",
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
     parameter_rules: ClassVar[Any] = {
         **SHARED_RULES,

@@ -33,7 +33,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from coterie._arrays import Floats
-from coterie.base import instance, one_of
+from coterie.base import About, instance, one_of
 from coterie.constraints import Constraints
 from coterie.distortion import SquaredEuclidean
 from coterie.kmeans._engine.loop import PrototypeLoop
@@ -124,6 +124,11 @@ class CVQEKMeans(PrototypeClusterer):
     array([0, 0, 0, 1], dtype=int32)
     """
 
+    about = About(
+        what="a broken statement costs what it would take to mend it, and pulls the centres",
+        when="you have many pairs, and no wish to choose a price",
+        source="Pelleg and Baras 2007; Davidson and Ravi 2005; chapter 1",
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     monotone: ClassVar[bool] = False
     _fixed_price: ClassVar[bool] = False

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie._arrays import Floats
-from coterie.base import one_of, real, warn_user
+from coterie.base import About, one_of, real, warn_user
 from coterie.constraints import Constraints
 from coterie.constraints._model import StatedPairs
 from coterie.distortion import IDivergence, Mahalanobis, WeightedCosine
@@ -130,6 +130,11 @@ class HMRFKMeans(LearningClusterer):
     array([0, 0, 1, 1, 0], dtype=int32)
     """
 
+    about = About(
+        what="learns which features (words) matter; what follows from statements counts too",
+        when="text with pairs, and wide tables; counts, by I-divergence, from Python",
+        source="Basu, Bilenko and Mooney 2004 (KDD)",
+    )
     parameter_rules: ClassVar[Any] = {
         **LEARNING_RULES,
         "metric": one_of(*_KINDS),

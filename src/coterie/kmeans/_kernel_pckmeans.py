@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,17 +15,25 @@ from coterie._arrays import Floats, Index
 from coterie._compiled import one_blas_thread
 from coterie.assign._core import read_labels
 from coterie.base import (
+    AUTO_STARTS,
+    CHECKS_OF_ROWS,
+    SEARCH_RULES,
+    About,
+    Account,
     ConstrainedClusterMixin,
+    Price,
     Rule,
+    Step,
+    best_of_starts,
     check_sample_weight,
     constrained_fit,
+    objective_words,
     one_of,
-    progress,
     real,
+    warn_of_empty_clusters,
     whole,
 )
 from coterie.constraints import Constraints
-from coterie.kmeans._engine.prototype import AUTO_STARTS, SHARED_RULES, clearly_less, warn_of_empty_clusters
 from coterie.kmeans._kernel.kernels import (
     FEATURE_KERNELS,
     GRAPHS,
@@ -150,12 +159,18 @@ class KernelPCKMeans(
     np.True_
     """
 
+    about = About(
+        what="kernel k-means in which a broken statement has a price",
+        when="clusters that are not round, up to 20,000 items; similarities and graphs, from Python",
+        source="Kulis, Basu, Dhillon and Mooney 2005",
+        measure="kernel",
+        max_items=20_000,
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     works_on_pairs = True
-    _fixed_price: ClassVar[bool] = False
-    _counts_squares: ClassVar[bool] = True
     parameter_rules: ClassVar[Any] = {
-        **{name: rule for name, rule in SHARED_RULES.items() if name not in ("tol", "metric", "warm_start")},
+        **SEARCH_RULES,
+        "n_clusters": whole(1),
         "weight": real(0.0) | one_of("auto"),
         "kernel": one_of(*TABLE_KERNELS, *FEATURE_KERNELS, "precomputed"),
         "gamma": real(0.0, above=True) | one_of("median"),
@@ -220,7 +235,7 @@ class KernelPCKMeans(
         -------
         self
         """
-        X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **_CHECKS)
+        X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **CHECKS_OF_ROWS)
         weight = check_sample_weight(sample_weight, X)
         weight = np.ones(X.shape[0]) if weight is None else weight
         rng = check_random_state(self.random_state)
@@ -288,25 +303,19 @@ class KernelPCKMeans(
         """Run the starts; the one of the least objective."""
         named = isinstance(self.init, str)
         n_starts = (AUTO_STARTS if named else 1) if self.n_init == "auto" else int(self.n_init)
-        best: Found | None = None
-        with progress(self, X, n_starts=n_starts, max_steps=self.max_iter) as each:
-            for number in range(n_starts):
-                with each() as step:
-                    if not named:
-                        begin = starts.given(read_labels(self.init, len(starts.unit), self.n_clusters))
-                    elif self.init == "components" and number:
-                        # the start by components knows little chance, so further ones begin elsewhere
-                        begin = starts.labels("k-means++")
-                    else:
-                        begin = starts.labels(self.init)
-                    run = search.single if self.moves == "single" else search.batch
-                    found = run(begin, self.max_iter, step)
-                if best is None or clearly_less(found.objective, best.objective):
-                    best = found
-                if each.stopped:
-                    break
-        assert best is not None
-        return best
+        go = search.descend if self.moves == "single" else search.batch
+
+        def run(number: int, step: Step) -> Found:
+            if not named:
+                begin = starts.given(read_labels(self.init, len(starts.unit), self.n_clusters))
+            elif self.init == "components" and number:
+                # the start by components knows little chance, so further ones begin elsewhere
+                begin = starts.labels("k-means++")
+            else:
+                begin = starts.labels(self.init)
+            return go(begin, self.max_iter, step)
+
+        return best_of_starts(self, X, run, n_starts=n_starts, max_steps=self.max_iter)[0]
 
     def _keep(
         self,
@@ -343,7 +352,7 @@ class KernelPCKMeans(
     def _similarities(self, X: Any) -> tuple[Any, Any, Floats]:
         """Rows checked, rows as the kernel takes them, and their similarities with the means."""
         check_is_fitted(self, "labels_")
-        X = validate_data(self, X, reset=False, **_CHECKS)
+        X = validate_data(self, X, reset=False, **CHECKS_OF_ROWS)
         maker = getattr(self, "_maker", None)
         rows = X if maker is None else maker.prepared(X)
         return X, rows, self._means.similarities(rows, maker, getattr(self, "_rows", None))
@@ -406,6 +415,12 @@ class KernelPCKMeans(
         weight = check_sample_weight(sample_weight, X)
         return -float(nearest.sum() if weight is None else weight @ nearest)
 
+    def account(self) -> Account:
+        """As the contract says, but squares count, and each pair has a price of its own."""
+        found = super().account()
+        trace = None if found.trace is None else replace(found.trace, told=objective_words(self, prices=True))
+        return replace(found, price=Price(power=2.0), trace=trace)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -417,5 +432,3 @@ class KernelPCKMeans(
 # scikit-learn wraps these when the class is made, and would lose who has them
 for _name in ("transform", "fit_transform"):
     setattr(KernelPCKMeans, _name, available_if(_has_distances)(getattr(KernelPCKMeans, _name)))
-
-_CHECKS: dict[str, Any] = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "order": "C"}

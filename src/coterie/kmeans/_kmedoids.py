@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -15,9 +14,16 @@ from coterie._arrays import Floats, Index, Labels
 from coterie.assign._core import own_costs, unit_costs
 from coterie.assign._pairs import SoftSolver
 from coterie.base import (
+    AUTO_STARTS,
+    SEARCH_RULES,
+    About,
+    Account,
     ConstrainedClusterMixin,
     Distances,
-    Rule,
+    Step,
+    TakesDistances,
+    best_of_starts,
+    check_distances,
     check_sample_weight,
     compare,
     constrained_fit,
@@ -25,18 +31,30 @@ from coterie.base import (
     instance,
     joined_groups,
     merged,
+    metric_rule,
     middle_item,
     one_medoid,
     one_of,
-    progress,
     real,
+    sum_over_clusters,
+    warn_of_empty_clusters,
+    whole,
 )
 from coterie.constraints import Constraints
-from coterie.kmeans._engine.prototype import AUTO_STARTS, SHARED_RULES, clearly_less, warn_of_empty_clusters
+from coterie.kmeans._engine.loop import Outcome
 from coterie.kmeans._engine.starts import drawn_by_weight
 
+# With more items than this the best medoids of given labels take too long.
+_MOST_MEASURED = 5_000
 
-class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+
+class KMedoids(
+    TakesDistances,
+    ConstrainedClusterMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+):
     """K-medoids on features or on given distances, started by constraints, which then have a price.
 
     Minimises the sum of distances of the items to the medoid of their cluster plus, for every broken
@@ -108,13 +126,19 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     array([1, 4])
     """
 
+    about = About(
+        what="clusters around items of the data; a broken statement has a price",
+        when="up to 20,000 items, of which one shall stand for each cluster",
+        source="Park and Jun 2009; start as in EMC",
+        max_items=20_000,
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     works_on_pairs = True
     parameter_rules: ClassVar[Any] = {
-        **{name: rule for name, rule in SHARED_RULES.items() if name != "tol"},
-        "metric": one_of("precomputed", *sorted(set(PAIRWISE_DISTANCE_FUNCTIONS) - {"precomputed"}))
-        | instance(str, "another metric of sklearn.metrics.pairwise_distances")
-        | Rule(callable, "a function of two rows"),
+        **SEARCH_RULES,
+        "n_clusters": whole(1),
+        "warm_start": one_of(True, False),
+        "metric": metric_rule(),
         "weight": real(0.0) | one_of("auto"),
         "init": one_of("neighborhoods", "k-medoids++", "random")
         | instance((np.ndarray, list, tuple), "an array of items"),
@@ -164,9 +188,8 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         """
         before = getattr(self, "medoid_indices_", None) if self.warm_start else None
         X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **self._checks)
-        given = self.metric == "precomputed"
-        if given:
-            self._check_distances(X)
+        if self._given:
+            check_distances(X)
         weight = check_sample_weight(sample_weight, X)
         self._weighted = weight is not None
         mass = np.ones(X.shape[0]) if weight is None else weight
@@ -178,41 +201,22 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         core = SoftSolver.at_weight(priced, self.weight_, self.n_clusters, rng) if priced else None
         chance = isinstance(self.init, str) and self.init != "neighborhoods" and before is None
         n_starts = (AUTO_STARTS if chance else 1) if self.n_init == "auto" else int(self.n_init)
-        best: tuple[Any, ...] | None = None
-        with progress(self, X, n_starts=n_starts, max_steps=self.max_iter) as starts:
-            for number in range(n_starts):
-                with starts() as step:
-                    medoids = self._start(number, distances, known, mass, rng, before)
-                    found = self._alternate(distances, core, mass, medoids, step)
-                if best is None or clearly_less(found[0], best[0]):
-                    best = found
-                if starts.stopped:
-                    break
-        assert best is not None
-        self.objective_, self.inertia_, self.labels_, self.medoid_indices_, history, self.n_iter_ = best[:6]
-        self.converged_ = best[6]
-        self.history_ = np.array(history)
+
+        def run(number: int, step: Step) -> Outcome:
+            medoids = self._start(number, distances, known, mass, rng, before)
+            return self._alternate(distances, core, mass, medoids, step)
+
+        best, _ = best_of_starts(self, X, run, n_starts=n_starts, max_steps=self.max_iter)
+        self.labels_, self.medoid_indices_ = best.labels, best.centres
+        self.objective_, self.inertia_ = best.objective, best.inertia
+        self.history_, self.n_iter_, self.converged_ = np.array(best.history), best.n_iter, best.converged
         self._n_features_out = self.n_clusters
-        if given:
+        if self._given:
             self.__dict__.pop("cluster_centers_", None)
         else:
             self.cluster_centers_ = X[self.medoid_indices_]
         warn_of_empty_clusters(self.labels_, self.n_clusters)
         return self
-
-    @property
-    def _checks(self) -> dict[str, Any]:
-        """How X is checked."""
-        if self.metric == "precomputed":
-            return {"dtype": [np.float64, np.float32]}
-        return {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "order": "C"}
-
-    def _check_distances(self, X: Any) -> None:
-        if X.shape[0] != X.shape[1]:
-            raise ValueError(f"precomputed distances must be square; X has shape {X.shape}.")
-        if (X < 0).any():
-            i, j = (int(at[0]) for at in np.nonzero(X < 0))
-            raise ValueError(f"distances must not be negative; X[{i}, {j}] is {X[i, j]:g}.")
 
     # ---- the loop -------------------------------------------------------------------------------------
 
@@ -222,9 +226,9 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         core: SoftSolver | None,
         mass: Floats,
         medoids: Index,
-        step: Callable[[float], bool],
-    ) -> tuple[Any, ...]:
-        """Labels for medoids, medoids for labels, until nothing changes."""
+        step: Step,
+    ) -> Outcome:
+        """Labels for medoids, medoids for labels, until nothing changes; its centres are item numbers."""
         units: Labels | None = None
         history: list[float] = []
         labels = np.full(distances.n, -1, dtype=np.int32)
@@ -264,7 +268,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         inertia = own_costs(distances.between(None, medoids) * mass[:, None], labels)
         objective = inertia + (0.0 if core is None else core.final_penalty(labels))
         history[-1] = objective
-        return objective, inertia, labels, medoids, history, n_iter, converged
+        return Outcome(labels, medoids, inertia, objective, history, n_iter, converged)
 
     def _update(
         self,
@@ -323,9 +327,9 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             running = np.cumsum(mass)
             chosen = [int(np.searchsorted(running, rng.uniform() * running[-1], side="right"))]
             return self._fill(distances, mass, chosen, rng)
-        return self._fromjoined_groups(distances, known, mass)
+        return self._from_groups(distances, known, mass)
 
-    def _fromjoined_groups(self, distances: Distances, known: Constraints, mass: Floats) -> Index:
+    def _from_groups(self, distances: Distances, known: Constraints, mass: Floats) -> Index:
         """Medoids of the must-link components, as the class says."""
         groups = joined_groups(known, self.n_clusters)
         if len(groups) > self.n_clusters:
@@ -367,7 +371,7 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         """
         check_is_fitted(self, "medoid_indices_")
         X = validate_data(self, X, reset=False, **self._checks)
-        if self.metric == "precomputed":
+        if self._given:
             return X[:, self.medoid_indices_]
         found = compare(X, self.cluster_centers_, self.metric, self._metric_words)
         return np.asarray(found).astype(X.dtype, copy=False)
@@ -408,10 +412,20 @@ class KMedoids(ConstrainedClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         weight = check_sample_weight(sample_weight, X)
         return -float(nearest.sum() if weight is None else weight @ nearest)
 
+    def account(self) -> Account:
+        """As the contract says, with what labels cost where each cluster has its best medoid."""
+
+        def cost(X: Any, labels: Index, weight: Floats | None) -> float | None:
+            if X.shape[0] > _MOST_MEASURED:
+                return None
+            mass = np.ones(X.shape[0]) if weight is None else weight
+            distances = Distances(X, self.metric)
+            return sum_over_clusters(lambda some: float(distances.sums(some, mass).min()), labels)
+
+        return replace(super().account(), cost=cost)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.metric != "precomputed"
-        tags.input_tags.pairwise = self.metric == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from scipy import sparse
 
 from coterie._arrays import Floats
-from coterie.base import one_of, real
+from coterie.base import About, one_of, real
 from coterie.distortion import Mahalanobis, MahalanobisByCluster
 from coterie.kmeans._engine.learning import LEARNING_RULES, LearningClusterer
 
@@ -105,6 +105,12 @@ class MPCKMeans(LearningClusterer):
     True
     """
 
+    about = About(
+        what="learns which features matter; a broken statement costs a distance, and teaches",
+        when="features differ in worth or in unit, and pairs should carry over to items that none names",
+        source="Bilenko, Basu and Mooney 2004; chapter 1",
+        measure="learned",
+    )
     parameter_rules: ClassVar[Any] = {
         **LEARNING_RULES,
         "learn": one_of("diagonal", "full", "none"),

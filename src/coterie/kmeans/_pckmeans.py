@@ -9,7 +9,7 @@ import numpy as np
 
 from coterie._arrays import Floats
 from coterie.assign._pairs import SoftSolver
-from coterie.base import instance, one_of, real
+from coterie.base import About, instance, one_of, real
 from coterie.constraints import Constraints
 from coterie.distortion import Distortion
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer, mixed_starts
@@ -77,6 +77,11 @@ class PCKMeans(PrototypeClusterer):
     0
     """
 
+    about = About(
+        what="k-means in which a broken statement has a price; those marked hard hold",
+        when="some statements may be wrong, or contradict each other",
+        source="Basu, Banerjee and Mooney 2004; chapter 1",
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     _share = None
     parameter_rules: ClassVar[Any] = {

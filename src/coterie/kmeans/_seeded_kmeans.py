@@ -9,6 +9,7 @@ import numpy as np
 
 from coterie._arrays import Floats, Index, Labels
 from coterie.assign._core import CoreSolver, Scores, build_core
+from coterie.base import About
 from coterie.constraints import Constraints
 from coterie.distortion import Distortion
 from coterie.exceptions import UnsupportedConstraintError
@@ -105,6 +106,11 @@ class SeededKMeans(PrototypeClusterer):
     array([1, 1, 0, 0], dtype=int32)
     """
 
+    about = About(
+        what="known labels start the clusters, and may be outvoted",
+        when="a few items have labels that may be wrong",
+        source="Basu, Banerjee and Mooney 2002",
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "none"
     constraint_kinds = frozenset({"label"})
     parameter_rules: ClassVar[Any] = SHARED_RULES
@@ -187,6 +193,11 @@ class ConstrainedSeedKMeans(SeededKMeans):
     array([0, 0, 0, 1], dtype=int32)
     """
 
+    about = About(
+        what="known labels start the clusters, and stay",
+        when="a few items have labels that you trust",
+        source="Basu, Banerjee and Mooney 2002",
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
 
     def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> CoreSolver | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from coterie._arrays import Floats, Labels
+from coterie._words import short_number
 from coterie.assign._core import build_core, soft_penalty
 from coterie.assign._hard import HardSolver
 from coterie.assign._pairs import SoftSolver
@@ -20,7 +22,7 @@ from coterie.assign._sizes import (
     size_constrained_assignment,
     tell_shortfall,
 )
-from coterie.base import anything, constrained_fit, instance, one_of, real, whole
+from coterie.base import About, Account, anything, constrained_fit, instance, one_of, real, whole
 from coterie.constraints import Constraints, EitherOr, Violations
 from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
@@ -145,6 +147,12 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     (array([0, 0, 0, 1, 1], dtype=int32), array([3, 2]), 13.25)
     """
 
+    about = About(
+        what="sizes keep to bounds, by number, load or group, and every statement holds",
+        when="sizes matter: at least, at most, equal",
+        source="Demiriz, Bennett and Bradley; chapter 9",
+        twin="COPKMeans",
+    )
     _share = None
     __metadata_request__fit: ClassVar[dict[str, bool]] = {
         "constraints": True,
@@ -222,6 +230,22 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         """Every statement, or the hard ones where the others have a price."""
         return "all" if self.weight == float("inf") else "hard"
 
+    def account(self) -> Account:
+        """As for every prototype, with the bounds and their prices; see `ConstrainedClusterMixin.account`."""
+        found = super().account()
+        bounds = found.bounds and replace(
+            found.bounds,
+            prices=self.prices_,
+            group_prices=getattr(self, "group_prices_", None),
+            spare=self.outlier_cost_ is not None,
+        )
+        what = found.what
+        if self.obeys != "all":
+            price = short_number(found.price.statement)
+            what = f"{what}; here, with a weight, a broken statement has a price of {price}"
+        figures = {"loads": self.sizes_, "prices": self.prices_}
+        return replace(found, what=what, bounds=bounds, figures=figures)
+
     # ---- fit ------------------------------------------------------------------------------------------
 
     @constrained_fit
@@ -263,10 +287,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         """
         self._bounds: SizeBounds | None = None
         self._far: float | None = None
-
-        def loop(X: Any, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
-            return self._sized_loop(X, known, distortion, rng, size_weight, groups, either_or)
-
+        loop = partial(self._sized_loop, size_weight=size_weight, groups=groups, either_or=either_or)
         try:
             self._run(X, constraints, sample_weight, loop)
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from coterie.base import About
 from coterie.distortion import Manhattan
 from coterie.kmeans._size_constrained_kmeans import SizeConstrainedKMeans
 
@@ -54,6 +55,12 @@ class SizeConstrainedKMedians(SizeConstrainedKMeans):
     (array([3, 2]), array([ 1., 50.]))
     """
 
+    about = About(
+        what="sizes keep to bounds and every statement holds, with absolute distances and medians",
+        when="sizes matter, and a few values are far off",
+        source="chapter 9",
+        measure="cityblock",
+    )
     parameter_rules: ClassVar[Any] = {
         name: rule for name, rule in SizeConstrainedKMeans.parameter_rules.items() if name != "metric"
     }

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from coterie.base import Rule, constrained_fit, one_of, whole
+from coterie.base import About, Rule, one_of, whole
 from coterie.constraints import Constraints
-from coterie.mixture._emissions.emission import Emission
-from coterie.mixture._emissions.gaussian import Gaussian
 from coterie.mixture._engine.em import Data, Model, WeightStep
 from coterie.mixture._engine.mixture import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
-from coterie.mixture._engine.weights import ExactWeights, FixedWeights, JointWeights, Prior, UniformWeights
+from coterie.mixture._engine.weights import PLAIN_WEIGHTS, ExactWeights, JointWeights, Prior
 from coterie.mixture._inference.choose import Inference
 from coterie.mixture._inference.network import Network, read_network
 
@@ -96,6 +94,7 @@ class ConstrainedGaussianMixture(MixtureClusterer):
 
     Notes
     -----
+    Thirteen parameters are those of scikit-learn's `GaussianMixture`; the others are what the chapter varies.
     Time O(n k d^2) an iteration for densities and covariances, O(k) for each coupling in a tree, and the
     cells of the tables; memory O(n k) beside X. A label names a component: the h-th class in sorted order is
     component h. Groups are written out as pairs of chunklets, at most two million.
@@ -119,6 +118,15 @@ class ConstrainedGaussianMixture(MixtureClusterer):
     exact: statements leave no couplings between units (cannot-links between two components are opposites).
     """
 
+    about = About(
+        what="a Gaussian mixture in which every statement holds; it says how probable each cluster is",
+        when="you trust what you state, clusters are long or of unequal size, and doubt should be told",
+        source="Shental, Bar-Hillel, Hertz and Weinshall 2004; chapter 3",
+        measure="log-likelihood",
+        max_features=100,
+        light={"covariance_type": "diag"},
+        slow=True,
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
     parameter_rules: ClassVar[dict[str, Rule]] = {
         **SHARED_RULES,
@@ -167,28 +175,6 @@ class ConstrainedGaussianMixture(MixtureClusterer):
         self.verbose = verbose
         self.random_state = random_state
 
-    @constrained_fit
-    def fit(self, X: Any, y: Any = None, *, constraints: Any = None) -> Any:
-        """Fit the mixture, with what is known about the rows.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            The items.
-        y : ignored
-            Present for the API.
-        constraints : Constraints or array of partial labels (-1: unknown), optional
-            What is known; all of it holds.
-
-        Returns
-        -------
-        self
-        """
-        return self._run(X, constraints)
-
-    def _emission(self) -> Emission:
-        return Gaussian(self.covariance_type, self.reg_covar, self.covariance_prior)
-
     def _network(self, known: Constraints) -> Network:
         return read_network(known, self.n_components, obey="all", sampling=self.sampling)
 
@@ -201,12 +187,8 @@ class ConstrainedGaussianMixture(MixtureClusterer):
         )
 
     def _weights(self, data: Data, known: Constraints, inference: Inference | None) -> WeightStep:
-        if self.weights_update == "uniform":
-            return UniformWeights()
-        if self.weights_update == "fixed":
-            return FixedWeights()
-        if self.weights_update == "joint" or inference is None:
-            return JointWeights()
+        if inference is None or self.weights_update in PLAIN_WEIGHTS:
+            return PLAIN_WEIGHTS.get(self.weights_update, JointWeights)()
         network, dropped = data.network, inference.dropped
         if self.weights_update == "exact":
             return ExactWeights(Prior(network, data.n_free, self.max_table_cells, dropped))

@@ -11,19 +11,18 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie._arrays import Floats, Index
-from coterie.base import Rule, Step, constrained_fit, instance, one_of, real
+from coterie.base import About, Rule, Step, instance, one_of, real
 from coterie.constraints import Constraints, Pairs
 from coterie.constraints._model import log_odds
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.mixture._emissions.emission import Emission, Multinomial, SquaredError
-from coterie.mixture._emissions.gaussian import Gaussian
 from coterie.mixture._engine.em import Data, Expectation, Model, Outcome, WeightStep, expect, run_em
 from coterie.mixture._engine.mixture import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
 from coterie.mixture._engine.starts import given_weights
-from coterie.mixture._engine.weights import FixedWeights, JointWeights, UniformWeights
+from coterie.mixture._engine.weights import PLAIN_WEIGHTS, JointWeights
 from coterie.mixture._inference.answer import Part
 from coterie.mixture._inference.choose import Inference
-from coterie.mixture._inference.mean_field import MeanField
+from coterie.mixture._inference.mean_field import MeanField, Start
 from coterie.mixture._inference.network import Network, read_network
 
 # Candidates for "select", folds, and pairs below which the pairs of the fit itself are counted.
@@ -67,9 +66,6 @@ class MeanFieldMixture(MixtureClusterer):
     annealing : bool, default True
         Whether the temperature falls, in the first start and every second one after it; the other starts
         begin as `init_params` says, since components that never part are no help. Otherwise all do.
-    e_start : {"best", "continuation", "warm"}, default "best"
-        Where mean field begins in every iteration: at weak couplings that grow, at the last probabilities,
-        or both, of which the better is kept. Only "continuation" can make the objective rise.
     tol, reg_covar, covariance_prior, max_iter, init_params, weights_init, means_init, precisions_init
         As in `ConstrainedGaussianMixture`; `max_iter` counts at the last temperature. Given means and
         precisions need `annealing=False`.
@@ -104,6 +100,7 @@ class MeanFieldMixture(MixtureClusterer):
 
     Notes
     -----
+    Thirteen parameters are those of scikit-learn's `GaussianMixture`; the others are what the chapter varies.
     Contradictions are no error: the cheapest way out is taken. Two equal rows may have different labels
     where statements name one of them; `predict` knows no statements. Time O(n k d^2) an iteration, about 100
     to 200 iterations in all; memory O(n k) beside X. The paper's general loss on labels is left out.
@@ -126,6 +123,18 @@ class MeanFieldMixture(MixtureClusterer):
     True
     """
 
+    about = About(
+        what="a mixture found by annealing, in which strong statements steer the clusters; hard ones hold",
+        when="many statements that hang together, or few that shall count (eta); counts, from Python",
+        source="Lange, Law, Jain and Buhmann 2005; chapter 5",
+        measure="log-likelihood",
+        max_features=100,
+        light={"covariance_type": "diag"},
+        slow=True,
+    )
+    # Where mean field begins in every iteration (the chapter leaves it open): at the last probabilities, and
+    # now and then at weak couplings that grow; the better is kept, so that the free energy never rises.
+    _e_start: ClassVar[Start] = "best"
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     parameter_rules: ClassVar[dict[str, Rule]] = {
         **SHARED_RULES,
@@ -135,7 +144,6 @@ class MeanFieldMixture(MixtureClusterer):
         "eta": real(0.0) | one_of("select"),
         "weights_update": one_of("uniform", "joint", "unconstrained", "fixed"),
         "annealing": one_of(True, False),
-        "e_start": one_of("best", "continuation", "warm"),
     }
 
     def __init__(
@@ -148,7 +156,6 @@ class MeanFieldMixture(MixtureClusterer):
         eta: Any = 1.0,
         weights_update: str = "uniform",
         annealing: bool = True,
-        e_start: Any = "best",
         tol: float = 1e-4,
         reg_covar: float = 1e-6,
         covariance_prior: float = 0.0,
@@ -169,7 +176,6 @@ class MeanFieldMixture(MixtureClusterer):
         self.eta = eta
         self.weights_update = weights_update
         self.annealing = annealing
-        self.e_start = e_start
         self.tol = tol
         self.reg_covar = reg_covar
         self.covariance_prior = covariance_prior
@@ -183,23 +189,7 @@ class MeanFieldMixture(MixtureClusterer):
         self.verbose = verbose
         self.random_state = random_state
 
-    @constrained_fit
-    def fit(self, X: Any, y: Any = None, *, constraints: Any = None) -> Any:
-        """Fit the mixture, with what is known about the rows.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features), or a sparse matrix of counts with "multinomial"
-            The items.
-        y : ignored
-            Present for the API.
-        constraints : Constraints or array of partial labels (-1: unknown), optional
-            What is known.
-
-        Returns
-        -------
-        self
-        """
+    def _run(self, X: Any, constraints: Any) -> Any:
         if self.annealing and any(p is not None for p in (self.means_init, self.precisions_init)):
             raise ValueError(
                 "annealing begins at the middle of the data; set annealing=False to use means_init and "
@@ -211,7 +201,7 @@ class MeanFieldMixture(MixtureClusterer):
             )
         self.__dict__.pop("eta_curve_", None)
         self.eta_ = self._select_eta(X, constraints) if self.eta == "select" else float(self.eta)
-        return self._run(X, constraints)
+        return super()._run(X, constraints)
 
     # ---- the parts ------------------------------------------------------------------------------------
 
@@ -219,7 +209,7 @@ class MeanFieldMixture(MixtureClusterer):
         if isinstance(self.emission, Emission):
             return self.emission.copy()
         if self.emission == "gaussian":
-            return Gaussian(self.covariance_type, self.reg_covar, self.covariance_prior)
+            return super()._emission()
         return SquaredError() if self.emission == "squared-error" else Multinomial()
 
     def _prices(self) -> tuple[float, float]:
@@ -253,14 +243,12 @@ class MeanFieldMixture(MixtureClusterer):
 
     def _inference(self, data: Data, model: Model, rng: RandomState) -> Inference:
         def mean_field(n: int, k: int, ends: Index, beta: Floats) -> Part:
-            return MeanField(n, k, ends, beta, start=self.e_start)
+            return MeanField(n, k, ends, beta, start=self._e_start)
 
         return Inference(data.network, rest="mean-field", exact="none", make=mean_field)
 
     def _weights(self, data: Data, known: Constraints, inference: Inference | None) -> WeightStep:
-        if self.weights_update == "uniform":
-            return UniformWeights()
-        return FixedWeights() if self.weights_update == "fixed" else JointWeights()
+        return PLAIN_WEIGHTS.get(self.weights_update, JointWeights)()
 
     def _begin_at(
         self, before: Model | None, data: Data, known: Constraints, emission: Emission, rng: RandomState
@@ -308,44 +296,32 @@ class MeanFieldMixture(MixtureClusterer):
     ) -> Outcome:
         if inference is not None:
             inference.restart()
-        path = self._temperatures(model)
+        path, tol = self._temperatures(model), self.tol * model.emission.unit()
+
+        def run(model: Model, max_iter: int, tol: float) -> Outcome:
+            find = self._find(data, inference)
+            return run_em(model, find, weights, n_items=data.n, max_iter=max_iter, tol=tol, step=step)
+
         passed, n_iter = [], 0
-        outcome: Outcome | None = None
+        outcome = Outcome(model)
         for temperature in path:
             model.temperature = temperature
             last = temperature == path[-1]
-            outcome = run_em(
-                model,
-                self._find(data, inference),
-                weights,
-                n_items=data.n,
-                max_iter=self.max_iter if last else _STEPS_A_TEMPERATURE,
-                # near where all means are one little changes for a while, so no step is spared on the way
-                tol=self.tol * model.emission.unit() if last else 0.0,
-                step=step,
-            )
+            # near where all means are one little changes for a while, so no step is spared on the way
+            outcome = run(model, self.max_iter, tol) if last else run(model, _STEPS_A_TEMPERATURE, 0.0)
             n_iter += outcome.n_iter
             passed.append((temperature, outcome.objective))
             if outcome.stopped:
                 break
             if not last:
                 self._part_means(model)
-        assert outcome is not None
         for _ in range(_TIMES_PARTED if len(path) > 1 else 0):
             # components that never parted are moved apart, as long as that pays
             if outcome.stopped or not self._together(model.emission).any():
                 break
             other = model.copy()
             self._part_means(other, by=_PARTED_BY)
-            apart = run_em(
-                other,
-                self._find(data, inference),
-                weights,
-                n_items=data.n,
-                max_iter=self.max_iter,
-                tol=self.tol * model.emission.unit(),
-                step=step,
-            )
+            apart = run(other, self.max_iter, tol)
             n_iter += apart.n_iter
             if apart.objective >= outcome.objective:
                 break
@@ -354,8 +330,7 @@ class MeanFieldMixture(MixtureClusterer):
         if outcome.stopped and model.temperature > path[-1]:
             # asked to stop on the way: what there is, seen at the last temperature
             model.temperature = path[-1]
-            find = self._find(data, inference)
-            outcome = run_em(model, find, weights, n_items=data.n, max_iter=0, tol=0.0, step=step)
+            outcome = run(model, 0, 0.0)
             passed.append((model.temperature, outcome.objective))
         outcome.n_iter = n_iter
         outcome.path = passed

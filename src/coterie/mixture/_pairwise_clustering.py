@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS, euclidean_distances
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 
 from coterie._compiled import one_blas_thread
 from coterie.base import (
+    AUTO_STARTS,
+    SEARCH_RULES,
+    About,
+    Account,
+    Certainty,
     ConstrainedClusterMixin,
     Rule,
+    TakesDistances,
+    Trace,
+    best_of_starts,
     compare,
     constrained_fit,
-    instance,
+    metric_rule,
     metric_words,
+    negative_entry,
     one_of,
-    progress,
     real,
+    symmetric,
+    warn_of_empty_clusters,
     warn_user,
+    whole,
 )
 from coterie.constraints import Constraints
 from coterie.distortion import SquaredEuclidean
-from coterie.kmeans._engine import AUTO_STARTS, SHARED_RULES, clearly_less, warn_of_empty_clusters
-from coterie.kmeans._kernel import MAX_TABLE, symmetric
+from coterie.kmeans._kernel import MAX_TABLE
 from coterie.mixture._inference.network import naming_group, new_numbers
-from coterie.mixture._pairwise.search import Found, Search
+from coterie.mixture._pairwise.search import PairwiseSearch
 
 
-class PairwiseClustering(ConstrainedClusterMixin, BaseEstimator):
+class PairwiseClustering(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
     """Clusters from the dissimilarities of pairs, by annealed mean field; a broken constraint has a price.
 
     Minimises the sum over clusters of the dissimilarities inside, each pair once, divided by the size of the
@@ -113,15 +124,19 @@ class PairwiseClustering(ConstrainedClusterMixin, BaseEstimator):
     True
     """
 
+    about = About(
+        what="small distances inside clusters, found by annealing; a broken statement has a price",
+        when="up to 10,000 items that are known by their distances; given distances, from Python",
+        source="Lange, Law, Jain and Buhmann 2005; chapter 5",
+        max_items=10_000,
+        slow=True,
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     works_on_pairs = True
     parameter_rules: ClassVar[Any] = {
-        **{name: rule for name, rule in SHARED_RULES.items() if name not in ("tol", "warm_start")},
-        "metric": one_of(
-            "precomputed", "sqeuclidean", *sorted(set(PAIRWISE_DISTANCE_FUNCTIONS) - {"precomputed"})
-        )
-        | instance(str, "another metric of sklearn.metrics.pairwise_distances")
-        | Rule(callable, "a function of two rows"),
+        **SEARCH_RULES,
+        "n_clusters": whole(1),
+        "metric": metric_rule("sqeuclidean"),
         "weight": real(0.0) | one_of("auto"),
         "cooling": Rule(
             lambda value: real(0.0, 1.0, above=True).holds(value) and value < 1, "a number between 0 and 1"
@@ -166,23 +181,22 @@ class PairwiseClustering(ConstrainedClusterMixin, BaseEstimator):
         -------
         self
         """
-        X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **self._checks)
+        X, known = self._begin_fit(
+            X, constraints, n_clusters=self.n_clusters, **self._checks | {"order": "C"}
+        )
         rng = check_random_state(self.random_state)
         n_starts = AUTO_STARTS if self.n_init == "auto" else int(self.n_init)
-        best: Found | None = None
         with one_blas_thread():
             search = self._prepared(self._dissimilarities(X), known, rng)
             self.temperature_path_ = search.temperatures
             steps = len(search.temperatures) + self.max_iter
-            with progress(self, X, n_starts=n_starts, max_steps=steps) as starts:
-                for _ in range(n_starts):
-                    with starts() as step:
-                        found = search.run(self.max_iter, step)
-                    if best is None or clearly_less(found.objective, best.objective):
-                        best = found
-                    if starts.stopped:
-                        break
-            assert best is not None
+            best, _ = best_of_starts(
+                self,
+                X,
+                lambda number, step: search.run(self.max_iter, step),
+                n_starts=n_starts,
+                max_steps=steps,
+            )
             found_labels = best.labels[search.unit]
             hard = known.only_hard()
             named = naming_group(hard)
@@ -201,16 +215,10 @@ class PairwiseClustering(ConstrainedClusterMixin, BaseEstimator):
         warn_of_empty_clusters(self.labels_, self.n_clusters)
         return self
 
-    @property
-    def _checks(self) -> dict[str, Any]:
-        """How X is checked."""
-        sparse_too = {} if self.metric == "precomputed" else {"accept_sparse": "csr"}
-        return {"dtype": [np.float64, np.float32], "order": "C", **sparse_too}
-
     def _dissimilarities(self, X: Any) -> Any:
         """A symmetric table with 0 on the diagonal."""
         n = X.shape[0]
-        if self.metric == "precomputed":
+        if self._given:
             D = symmetric(X, "dissimilarities")
             _check_given(D)
         else:
@@ -236,20 +244,28 @@ class PairwiseClustering(ConstrainedClusterMixin, BaseEstimator):
             np.fill_diagonal(D, 0.0)
         return D
 
-    def _prepared(self, D: Any, known: Constraints, rng: np.random.RandomState) -> Search:
+    def _prepared(self, D: Any, known: Constraints, rng: np.random.RandomState) -> PairwiseSearch:
         """The search, and the weight it works with."""
         n = len(D)
         mean = 0.5 * float(D.sum(dtype=np.float64)) / n**2
         mean = mean if mean > 0 else float(np.abs(D).max(initial=0.0)) or 1.0
         self.weight_ = mean if self.weight == "auto" else float(self.weight)
         priced = known if self.weight_ > 0 else known.only_hard()
-        return Search(D, priced, self.weight_, self.n_clusters, mean, self.cooling, rng)
+        return PairwiseSearch(D, priced, self.weight_, self.n_clusters, mean, self.cooling, rng)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.metric != "precomputed"
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
+    def account(self) -> Account:
+        """As the contract says, with probabilities; what is followed are the sweeps at temperature 0."""
+        told = (
+            "What the method makes small, when it reached temperature 0 and after each sweep from there: the "
+            "dissimilarities inside the clusters, divided by their sizes, and what broken statements cost."
+        )
+        title = "The objective after each sweep at temperature 0"
+        remark = "They depend on the last temperature of the search: read them as an order, not as chances."
+        return replace(
+            super().account(),
+            trace=Trace(self.history_, title, told, step="sweep", stride=1.0),
+            certainty=Certainty(self.responsibilities_, remark=remark),
+        )
 
 
 def _check_given(D: Any) -> None:
@@ -258,10 +274,10 @@ def _check_given(D: Any) -> None:
     i = int(np.argmax(own))
     if own[i] > 1e-6 * float(np.abs(D).max()):
         raise ValueError(f"an item has the dissimilarity 0 with itself; X[{i}, {i}] is {D[i, i]:g}.")
-    if (D < 0).any():
-        i, j = (int(at[0]) for at in np.nonzero(D < 0))
+    below = negative_entry(D)
+    if below is not None:
         warn_user(
-            f"some dissimilarities are negative, such as X[{i}, {j}] = {D[i, j]:g}. That is legal, but if X "
-            "holds similarities, turn their sign.",
+            f"some dissimilarities are negative, such as {below.replace(' is', ' =')}. That is legal, but if "
+            "X holds similarities, turn their sign.",
             UserWarning,
         )

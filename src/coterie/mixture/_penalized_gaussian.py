@@ -9,16 +9,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from coterie._arrays import Floats, Index
-from coterie.base import Rule, Step, constrained_fit, one_of, real, whole
+from coterie.base import About, Rule, Step, one_of, real, whole
 from coterie.constraints import Constraints, Pairs
 from coterie.constraints._model import log_odds
-from coterie.mixture._emissions.emission import Emission
-from coterie.mixture._emissions.gaussian import Gaussian
 from coterie.mixture._engine.em import LAST, Data, Expectation, Model, Outcome, WeightStep, expect
 from coterie.mixture._engine.mixture import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
 from coterie.mixture._engine.weights import (
+    PLAIN_WEIGHTS,
     ExactWeights,
-    FixedWeights,
     GridWeights,
     JointWeights,
     Prior,
@@ -56,11 +54,9 @@ class PenalizedGaussianMixture(MixtureClusterer):
         be; "gibbs" samples, is slower, and right in the long run.
     weights_update : {"auto", "exact", "grid", "joint", "uniform", "fixed"}, default "auto"
         How mixing weights are found. "exact" maximises the likelihood given the statements, "grid" does so
-        among multiples of `grid_step` (up to four components); both need a narrow graph. "joint" takes the
+        among multiples of 0.01 (up to four components); both need a narrow graph. "joint" takes the
         shares of the components. "uniform" and "fixed" leave them equal, or as `weights_init` has them.
         "auto" is "exact" where possible, else "uniform": shares mislead where many statements tie items.
-    grid_step : float, default 0.01
-        Step of "grid".
     n_sweeps : int, default 100
         Sweeps of "gibbs" that are averaged in the last iterations; the first take fewer.
     max_component_size : int or None, default None
@@ -100,6 +96,7 @@ class PenalizedGaussianMixture(MixtureClusterer):
 
     Notes
     -----
+    Thirteen parameters are those of scikit-learn's `GaussianMixture`; the others are what the chapter varies.
     Time O(n k d^2) an iteration, and O((units + couplings) k) for each sweep of mean field or sampling.
     Memory O(n k) beside X. Few pairs among many items fade: they say little about the means.
 
@@ -120,6 +117,15 @@ class PenalizedGaussianMixture(MixtureClusterer):
     exact: all pieces of the constraint graph are trees or narrow.
     """
 
+    about = About(
+        what="a Gaussian mixture that weighs each statement by how sure it is; those marked hard hold",
+        when="statements may be wrong, and you can say how sure you are (confidence); doubt should be told",
+        source="Lu and Leen 2005; chapter 4",
+        measure="log-likelihood",
+        max_features=100,
+        light={"covariance_type": "diag"},
+        slow=True,
+    )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     parameter_rules: ClassVar[dict[str, Rule]] = {
         **SHARED_RULES,
@@ -127,7 +133,6 @@ class PenalizedGaussianMixture(MixtureClusterer):
         "confidence": real(0.5, 1.0),
         "inference": one_of("auto", "exact", "mean-field", "gibbs"),
         "weights_update": one_of("auto", "exact", "grid", "joint", "uniform", "fixed"),
-        "grid_step": real(0.0, 0.5, above=True),
         "n_sweeps": whole(1),
         "max_component_size": whole(1) | one_of(None),
         "max_table_cells": whole(1),
@@ -141,7 +146,6 @@ class PenalizedGaussianMixture(MixtureClusterer):
         covariance_type: str = "full",
         inference: str = "auto",
         weights_update: str = "auto",
-        grid_step: float = 0.01,
         n_sweeps: int = 100,
         max_component_size: int | None = None,
         max_table_cells: int = 200_000,
@@ -163,7 +167,6 @@ class PenalizedGaussianMixture(MixtureClusterer):
         self.covariance_type = covariance_type
         self.inference = inference
         self.weights_update = weights_update
-        self.grid_step = grid_step
         self.n_sweeps = n_sweeps
         self.max_component_size = max_component_size
         self.max_table_cells = max_table_cells
@@ -179,28 +182,6 @@ class PenalizedGaussianMixture(MixtureClusterer):
         self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state
-
-    @constrained_fit
-    def fit(self, X: Any, y: Any = None, *, constraints: Any = None) -> Any:
-        """Fit the mixture, with what is known about the rows.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            The items.
-        y : ignored
-            Present for the API.
-        constraints : Constraints or array of partial labels (-1: unknown), optional
-            What is known, and how sure it is.
-
-        Returns
-        -------
-        self
-        """
-        return self._run(X, constraints)
-
-    def _emission(self) -> Emission:
-        return Gaussian(self.covariance_type, self.reg_covar, self.covariance_prior)
 
     def _network(self, known: Constraints) -> Network:
         def worth(pairs: Pairs, sign: Literal[1, -1]) -> Floats:
@@ -231,12 +212,8 @@ class PenalizedGaussianMixture(MixtureClusterer):
 
     def _weights(self, data: Data, known: Constraints, inference: Inference | None) -> WeightStep:
         how = self.weights_update
-        if how == "uniform":
-            return UniformWeights()
-        if how == "fixed":
-            return FixedWeights()
-        if how == "joint" or inference is None:
-            return JointWeights()
+        if inference is None or how in PLAIN_WEIGHTS:
+            return PLAIN_WEIGHTS.get(how, JointWeights)()
         try:
             prior = Prior(data.network, data.n_free, self.max_table_cells, inference.dropped)
         except ValueError:
@@ -246,7 +223,7 @@ class PenalizedGaussianMixture(MixtureClusterer):
                 f"weights_update={how!r} needs exact inference, and the constraint graph is too wide for "
                 f"tables of max_table_cells={self.max_table_cells:,}. Use weights_update='auto' or 'uniform'."
             ) from None
-        return GridWeights(prior, self.grid_step) if how == "grid" else ExactWeights(prior)
+        return GridWeights(prior) if how == "grid" else ExactWeights(prior)
 
     def _find(self, data: Data, inference: Inference | None) -> Any:
         find = super()._find(data, inference)

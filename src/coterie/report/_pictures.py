@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import textwrap
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from coterie.base import Trace
 from coterie.report._facts.doubt import IN_DOUBT
 from coterie.report._facts.gather import Facts
 from coterie.report._page.colours import LIGHT, LIGHT_THEME, MARKERS
 from coterie.report._page.html import cut
 from coterie.report._page.numbers import percent, whole
-from coterie.report._page.svg import CROWD, STEPS, point_size
+from coterie.report._page.svg import CROWD, point_size, steps_of
 
 _MISSING = 'No pictures were drawn: matplotlib is not installed (pip install "coterie[plot]").'
 _SIZE = 10.0, 6.0
@@ -31,18 +33,18 @@ def draw_pictures(facts: Facts, folder: Path) -> str | None:
         from matplotlib.figure import Figure
     except ImportError:
         return _MISSING
-    trace = "merges.png" if facts.merging is not None else "objective.png"
-    drawn = {"map.png": _draw_map, "sizes.png": _draw_sizes, trace: _draw_trace}
+    drawn: dict[str, Any] = {"map.png": partial(_draw_map, facts), "sizes.png": partial(_draw_sizes, facts)}
+    for trace in (facts.trace, *(own.trace for own in facts.own)):
+        if trace is not None:
+            drawn[trace.picture] = partial(_draw_trace, trace)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a letter that the font lacks is drawn as a box
         for name, draw in drawn.items():
-            if name == trace and facts.trace is None:
-                continue
             figure = Figure(figsize=_SIZE, dpi=_DOTS_PER_INCH, facecolor="white")
             axes = figure.add_subplot()
             for side in ("top", "right"):
                 axes.spines[side].set_visible(False)
-            draw(facts, axes)
+            draw(axes)
             figure.savefig(folder / name, bbox_inches="tight", pad_inches=0.25)
     return None
 
@@ -71,6 +73,8 @@ def _draw_map(facts: Facts, axes: Any) -> None:
         look = {"s": area, "color": _colour(cluster), "marker": _MARKER[marker]}
         axes.scatter(*place[mine & ~doubt].T, **look, linewidths=0, alpha=0.8, label=name if named else None)
         axes.scatter(*place[mine & doubt].T, **{**look, "facecolor": "none"}, linewidths=1.2)
+    from matplotlib.collections import PathCollection
+
     position = {item: at for at, item in enumerate(shown.items.tolist())}
     styles = {"must-link": "-", "cannot-link": (0, (4, 3))}
     seen: set[tuple[str, bool]] = set()
@@ -101,7 +105,7 @@ def _draw_map(facts: Facts, axes: Any) -> None:
         axes.plot([], [], " ", label=f"and {len(facts.counts) - _MOST_NAMED:,} smaller clusters")
     legend = axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
     for handle in legend.legend_handles:
-        if hasattr(handle, "set_sizes"):
+        if isinstance(handle, PathCollection):
             handle.set_sizes([40.0])
 
 
@@ -125,13 +129,10 @@ def _draw_sizes(facts: Facts, axes: Any) -> None:
     _title(axes, f"{told}, and their bounds" if facts.sizes.bounded else told)
 
 
-def _draw_trace(facts: Facts, axes: Any) -> None:
-    assert facts.trace is not None
-    values, kind = facts.trace.values, facts.trace.kind
+def _draw_trace(trace: Trace, axes: Any) -> None:
+    at, values = steps_of(trace)
     marker = "o" if len(values) <= 40 else None
-    steps = facts.trace.at / 2 if kind == "objective" else facts.trace.at
-    steps = steps + (kind in ("heights", "utility"))
-    axes.plot(steps, values, color=LIGHT[0], linewidth=2, marker=marker, markersize=4)
-    axes.set_xlabel({"heights": "merge", "utility": "item", "sweeps": "sweep"}.get(kind, "iteration"))
-    axes.set_ylabel({"heights": "height", "likelihood": "minus the log-likelihood"}.get(kind, "objective"))
-    _title(axes, STEPS[kind])
+    axes.plot(at, values, color=LIGHT[0], linewidth=2, marker=marker, markersize=4)
+    axes.set_xlabel(trace.step)
+    axes.set_ylabel(trace.value)
+    _title(axes, trace.title)

@@ -99,8 +99,6 @@ def write_report(
     path = Path(path)
     if path.suffix.lower() not in _ENDINGS:
         raise ValueError(f"the report is a page: its path must end in .html; got {str(path)!r}.")
-    if not hasattr(model, "labels_"):
-        raise ValueError(f"this {type(model).__name__} is not fitted yet; call fit before report.")
     facts = gather(
         model,
         X,

@@ -306,7 +306,7 @@ class _Decision:
         row = first_row(self.table, name, is_odd)
         return self.table.error(
             f"column {quoted(name)} is not all numbers: {why}, but there is {quoted(column[row])} in "
-            f"{in_row(row)}. {how_to_mend(self.table, name, column[row])}"
+            f"{in_row(row)}. {how_to_mend(name, column[row])}"
         )
 
     def _check_missing(self, gaps: list[ColumnUse]) -> None:

@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 
 from coterie._arrays import Floats, Index
 from coterie.constraints import Constraints, Group
-from coterie.constraints._model import join, label_chains, sparse_graph
+from coterie.constraints._model import join, label_chains, sparse_graph, units_of
 
 # Improvements below this share of what is compared are rounding.
 RELATIVE = 1e-12
@@ -184,13 +184,8 @@ def _pointer(owner: Index, n: int) -> Index:
 
 def build_core(known: Constraints, obey: Literal["all", "hard"]) -> Core:
     """The core of some constraints: every statement binding, or the hard ones alone and the rest priced."""
-    items = known.constrained_items
+    items, unit, component = units_of(known, obey)
     binding = known if obey == "all" else known.only_hard()
-    if binding:
-        component, unit = np.unique(binding.components[items], return_inverse=True)
-        unit = unit.astype(np.int64)
-    else:
-        component, unit = items, np.arange(len(items), dtype=np.int64)
     n_units = len(component)
     got = _Collected()
     if binding:
@@ -248,14 +243,11 @@ def _rest(alone: float, weight: Floats) -> float:
 def _add_binding(binding: Constraints, component: Index, got: _Collected) -> None:
     """Cannot-links and groups between the components, as prohibitions."""
     graph = binding.contracted
-    head = np.repeat(np.arange(graph.n_components), np.diff(graph.indptr))
-    once = head < graph.indices
-    ends = np.searchsorted(component, np.column_stack([head[once], graph.indices[once]]))
+    ends = np.searchsorted(component, graph.edges[0])
     got.add_edges(ends, np.full(len(ends), np.inf))
     if len(graph.clique_nodes):
-        code = np.repeat(np.arange(len(graph.clique_group)), np.diff(graph.clique_indptr))
         unit = np.searchsorted(component, graph.clique_nodes)
-        got.add_cliques(code, unit, np.ones(len(unit), dtype=np.int64), np.inf)
+        got.add_cliques(graph.clique_of, unit, np.ones(len(unit), dtype=np.int64), np.inf)
         cliques = [units for units in np.split(unit, graph.clique_indptr[1:-1]) if len(units) > 2]
         if len(cliques) <= _MAX_CLIQUES and sum(len(units) ** 2 for units in cliques) <= _MAX_MATCHED:
             got.cliques = tuple(cliques)

@@ -24,10 +24,9 @@ def solve_by_flow(costs: Any, bounds: SizeBounds) -> Labels:
     if len(bounds.load):
         raise ValueError('solver="flow" takes items of equal load only; use "auto" or "exact".')
     n, k = costs.shape
-    kind, n_kinds = bounds.kinds(), bounds.n_kinds
-    kind_low, kind_high = bounds.kind_bounds()
-    if not len(kind):
-        kind = np.zeros(n, dtype=np.int32)
+    limits = bounds.limits
+    kind_low, kind_high, n_kinds = limits.kind_low, limits.kind_high, limits.n_kinds
+    kind = limits.kind if len(limits.kind) else np.zeros(n, dtype=np.int32)
     n_nodes = n + n_kinds * k + k + 1
     relative = costs - np.asarray(costs, dtype=np.float64).min(axis=1, keepdims=True)
     largest = float(relative.max())

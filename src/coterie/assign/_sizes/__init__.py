@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from coterie.assign._sizes.either_or import Choices
     from coterie.assign._sizes.reading import are_shares, read_bounds
     from coterie.assign._sizes.size_constrained import size_constrained_assignment
-    from coterie.assign._sizes.with_pairs import Sized, SizedSolver
+    from coterie.assign._sizes.transport import Sized
+    from coterie.assign._sizes.with_pairs import SizedSolver
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -5,23 +5,86 @@ A bound that cannot be met is found before any work, and named with the sum that
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog
 
-from coterie._arrays import NOTHING, Floats
-from coterie.assign._sizes.transport import NO_KINDS, Limits, spread_missed
+from coterie._arrays import NOTHING, Floats, Index, Labels
+from coterie._words import format_number as said
 from coterie.base import warn_user
 from coterie.constraints import Shortfall
-from coterie.constraints._model import said
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError, ViolatedConstraintsWarning
 
 # No maximum, as a multiple of all there is: a cluster that holds everything is not at its maximum.
 NO_MAXIMUM = 2.0
 # Units x clusters that the integer program of an assignment under bounds may have.
 MAX_CELLS = 20_000
+NO_KINDS = np.empty(0, dtype=np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """Bounds of the load of each cluster, and of each kind of item in it.
+
+    Attributes
+    ----------
+    low, high : array of shape (k,)
+        Least and largest load.
+    kind : int32 array of shape (n,), or (0,)
+        The kind of each item.
+    kind_low, kind_high : array of shape (n_kinds, k)
+        The same for the items of one kind; one row where there are no kinds.
+    n : int
+        Number of items.
+    load : array of shape (n,), or (0,)
+        What each item counts; empty: 1.
+    """
+
+    low: Floats
+    high: Floats
+    kind: NDArray[np.int32]
+    kind_low: Floats
+    kind_high: Floats
+    n: int
+    load: Floats = field(default_factory=lambda: NOTHING)
+
+    @property
+    def k(self) -> int:
+        return len(self.low)
+
+    @property
+    def n_kinds(self) -> int:
+        return len(self.kind_low)
+
+    def held(self, labels: Labels) -> Floats:
+        """Load of each kind in each cluster under some labels (-1: nowhere)."""
+        # a tree that came to a dead end has more clusters than were asked for
+        width = max(self.k, int(labels.max(initial=-1)) + 1) + 1
+        node = labels + 1 if not len(self.kind) else self.kind * np.int64(width) + labels + 1
+        found = np.bincount(node, self.load if len(self.load) else None, self.n_kinds * width)
+        return np.ascontiguousarray(found.reshape(-1, width)[:, 1:], dtype=np.float64)
+
+    def of_rows(self, rows: Index) -> Limits:
+        """The same bounds for some of the items."""
+        kind = self.kind[rows] if len(self.kind) else NO_KINDS
+        return replace(self, kind=kind, n=len(rows), load=self.load[rows] if len(self.load) else NOTHING)
+
+    def sampled(self, rows: Index) -> Limits:
+        """Bounds for some of the items, smaller by as much, in whole numbers."""
+        found, share = self.of_rows(rows), len(rows) / self.n
+        found = replace(found, low=np.floor(self.low * share), high=np.ceil(self.high * share))
+        if not len(self.kind):
+            return found
+        n_each, n_all = (np.bincount(of.kind, minlength=self.n_kinds) for of in (found, self))
+        part = (n_each / np.maximum(n_all, 1))[:, None]
+        return replace(
+            found, kind_low=np.floor(self.kind_low * part), kind_high=np.ceil(self.kind_high * part)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,28 +130,15 @@ class SizeBounds:
         free = not (self.low > 0).any() and not (self.high < self.total).any()
         return not (free and self.groups is None)
 
-    @property
-    def n_kinds(self) -> int:
-        return 1 if self.groups is None else len(self.groups.names) + 1
-
-    def kind_bounds(self) -> tuple[Floats, Floats]:
-        """Bounds by kind of item: a row a group, and a last one for items in none."""
-        k = len(self.low)
-        if self.groups is None:
-            return np.zeros((1, k)), np.full((1, k), NO_MAXIMUM * self.total)
-        rest_low, rest_high = np.zeros((1, k)), np.full((1, k), NO_MAXIMUM * self.total)
-        return np.concatenate([self.groups.low, rest_low]), np.concatenate([self.groups.high, rest_high])
-
-    def kinds(self) -> NDArray[np.int32]:
-        """The kind of each item; empty where there is one only."""
-        if self.groups is None:
-            return NO_KINDS
-        code = self.groups.code
-        return np.where(code < 0, len(self.groups.names), code).astype(np.int32)
-
+    @cached_property
     def limits(self) -> Limits:
-        """The same as the transport takes it."""
-        return Limits(self.low, self.high, self.kinds(), *self.kind_bounds(), self.n)
+        """The same by kind of item, as the transport takes it; items in no group are the last kind."""
+        low, high = np.zeros((1, len(self.low))), np.full((1, len(self.low)), NO_MAXIMUM * self.total)
+        kind, groups = NO_KINDS, self.groups
+        if groups is not None:
+            kind = np.where(groups.code < 0, len(groups.names), groups.code).astype(np.int32)
+            low, high = np.concatenate([groups.low, low]), np.concatenate([groups.high, high])
+        return Limits(self.low, self.high, kind, low, high, self.n, self.load)
 
     def missed(self, labels: Any) -> float:
         """By how much some labels miss the bounds; 0 if by no more than rounding."""
@@ -96,14 +146,8 @@ class SizeBounds:
 
     def held(self, labels: Any) -> tuple[Floats, Floats]:
         """Load of each cluster, and of each kind in it, under some labels (-1: nowhere)."""
-        k = len(self.low)
-        inside = labels >= 0
-        load = self.load[inside] if len(self.load) else None
-        size = np.bincount(labels[inside], load, k).astype(np.float64)
-        if self.groups is None:
-            return size, size[None]
-        node = self.kinds()[inside] * np.int64(k) + labels[inside]
-        return size, np.bincount(node, load, self.n_kinds * k).astype(np.float64).reshape(-1, k)
+        by_kind = self.limits.held(labels)
+        return by_kind.sum(axis=0), by_kind
 
 
 # ---- can they be met? ---------------------------------------------------------------------------------
@@ -203,7 +247,7 @@ def _check_together(bounds: SizeBounds) -> None:
 
     A small linear program spreads the groups over the clusters and misses as little of the sizes as it can.
     """
-    missed = spread_missed(bounds.limits())
+    missed = spread_missed(bounds.limits)
     if missed.sum() > 0.5:
         h = int(np.argmax(missed))
         raise InfeasibleConstraintsError(
@@ -211,6 +255,34 @@ def _check_together(bounds: SizeBounds) -> None:
             f"{said(float(np.round(missed.sum())))} items are out of bounds in all, for example "
             f"{said(float(np.round(missed[h])))} in cluster {h}."
         )
+
+
+def spread_missed(limits: Limits) -> Floats:
+    """What each cluster's size misses at best if items of all kinds are spread within the bounds of kinds."""
+    k, n_kinds = limits.k, limits.n_kinds
+    held = np.bincount(limits.kind, minlength=n_kinds) if len(limits.kind) else np.array([limits.n])
+    n_cells = n_kinds * k
+    # how many of each kind go where, then what a cluster is short of and has too much
+    by_kind = sparse.kron(sparse.identity(n_kinds), np.ones((1, k)))
+    of_cluster = sparse.kron(np.ones((1, n_kinds)), sparse.identity(k))
+    one = sparse.identity(k)
+    upper = np.concatenate([np.minimum(limits.kind_high, held[:, None]).ravel(), np.full(2 * k, np.inf)])
+    lower = np.concatenate([limits.kind_low.ravel(), np.zeros(2 * k)])
+    if (lower > upper).any():
+        return np.full(k, np.inf)
+    found = linprog(
+        np.concatenate([np.zeros(n_cells), np.ones(2 * k)]),
+        A_ub=sparse.vstack(
+            [sparse.hstack([-of_cluster, -one, 0 * one]), sparse.hstack([of_cluster, 0 * one, -one])]
+        ).tocsr(),
+        b_ub=np.concatenate([-limits.low, limits.high]),
+        A_eq=sparse.hstack([by_kind, sparse.csr_matrix((n_kinds, 2 * k))]).tocsr(),
+        b_eq=held,
+        bounds=np.column_stack([lower, upper]),
+    )
+    if found.x is None:
+        return np.full(k, np.inf)
+    return found.x[n_cells : n_cells + k] + found.x[n_cells + k :]
 
 
 def in_units(bounds: SizeBounds, prove: bool) -> tuple[SizeBounds, float]:

@@ -10,6 +10,9 @@ loads.
 The edges from g to h are a heap of candidates: items whose margin is small. As long as the potentials have
 not moved by half the limit `reach`, no item left out can matter; beyond that the heaps are built anew.
 
+Nodes: kind t in cluster h is `t k + h`; with several kinds, cluster h is `T k + h`, else the same as its one
+kind; the sink is last.
+
 Cost of a path: nodes^2 in the worst case, and k + log(candidates) for each item moved.
 
 Source: the book, chapter 9, (9.4) as a minimum-cost flow; Ahuja, Magnanti and Orlin 1993 (successive
@@ -18,177 +21,58 @@ shortest paths).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from coterie._arrays import Floats, Index
 from coterie._compiled import kernel
+from coterie.assign._sizes.candidates import move_item
 
 DONE, PAUSED, REBUILD, STUCK = 0, 1, 2, 3
-# positions in the array of counters: end of the pool, node to go on with, paths so far
-TAIL, SOURCE, PATHS = 0, 1, 2
+# positions in the array of counters, after the end of the pool: node to go on with, paths so far
+SOURCE, PATHS = 1, 2
 
 
-@kernel
-def _sift_down(key: Any, who: Any, at: int, length: int, position: int) -> None:
-    """Let the entry at `position` of a heap sink to its place; ties go by number."""
-    value, item = key[at + position], who[at + position]
-    while True:
-        child = 2 * position + 1
-        if child >= length:
-            break
-        other = child + 1
-        if other < length and (
-            key[at + other] < key[at + child]
-            or (key[at + other] == key[at + child] and who[at + other] < who[at + child])
-        ):
-            child = other
-        if key[at + child] < value or (key[at + child] == value and who[at + child] < item):
-            key[at + position] = key[at + child]
-            who[at + position] = who[at + child]
-            position = child
-        else:
-            break
-    key[at + position] = value
-    who[at + position] = item
+class Nodes(NamedTuple):
+    """Nodes of the graph: `price` are the potentials when the heaps were built, `level` their rise since.
 
-
-@kernel
-def order_candidates(
-    heap_at: Any, heap_length: Any, key: Any, who: Any, margin: Any, first: Any, start: int, stop: int
-) -> None:
-    """Make heaps of what was written for nodes `start` to `stop`.
-
-    `margin` and `first` are their tops, infinite and -1 if there is none.
+    `settled` (1) are those whose excess no whole item can make smaller; the last four are scratch of a search
+    for the shortest path.
     """
-    for node in range(start, stop):
-        for h in range(heap_at.shape[1]):
-            at, length = heap_at[node, h], heap_length[node, h]
-            for position in range(length // 2 - 1, -1, -1):
-                _sift_down(key, who, at, length, position)
-            margin[node, h] = key[at] if length > 0 else np.inf
-            first[node, h] = who[at] if length > 0 else -1
+
+    price: Floats
+    level: Floats
+    excess: Floats
+    settled: NDArray[np.uint8]
+    distance: Floats
+    parent: Index
+    final: NDArray[np.uint8]
+    popped: Index
 
 
-@kernel
-def _drop_gone(
-    node: int,
-    h: int,
-    own: int,
-    labels: Any,
-    heap_at: Any,
-    heap_length: Any,
-    key: Any,
-    who: Any,
-    margin: Any,
-    first: Any,
-) -> None:
-    """Take entries off the top of a heap until its item is still in cluster `own`."""
-    at = heap_at[node, h]
-    length = heap_length[node, h]
-    while length > 0 and labels[who[at]] != own:
-        length -= 1
-        key[at] = key[at + length]
-        who[at] = who[at + length]
-        if length > 0:
-            _sift_down(key, who, at, length, 0)
-    heap_length[node, h] = length
-    margin[node, h] = key[at] if length > 0 else np.inf
-    first[node, h] = who[at] if length > 0 else -1
+class Bounded(NamedTuple):
+    """What clusters, or kinds in clusters, hand on, and its bounds."""
 
-
-@kernel
-def _offer(
-    node: int,
-    h: int,
-    value: float,
-    i: int,
-    heap_at: Any,
-    heap_length: Any,
-    heap_room: Any,
-    key: Any,
-    who: Any,
-    counters: Any,
-) -> bool:
-    """Put an item into a heap, which moves to the end of the pool if full; False if that is full too."""
-    length = heap_length[node, h]
-    at = heap_at[node, h]
-    if length == heap_room[node, h]:
-        room = max(8, 2 * length)
-        tail = counters[TAIL]
-        if tail + room > key.shape[0]:
-            return False
-        for position in range(length):
-            key[tail + position] = key[at + position]
-            who[tail + position] = who[at + position]
-        at = tail
-        heap_at[node, h] = at
-        heap_room[node, h] = room
-        counters[TAIL] = tail + room
-    position = length
-    while position > 0:
-        parent = (position - 1) // 2
-        if key[at + parent] < value or (key[at + parent] == value and who[at + parent] < i):
-            break
-        key[at + position] = key[at + parent]
-        who[at + position] = who[at + parent]
-        position = parent
-    key[at + position] = value
-    who[at + position] = i
-    heap_length[node, h] = length + 1
-    return True
-
-
-@kernel
-def _capacity(
-    u: int,
-    v: int,
-    cluster: int,
-    k: int,
-    flow: Any,
-    low: Any,
-    high: Any,
-    kind_flow: Any,
-    kind_low: Any,
-    kind_high: Any,
-) -> float:
-    """How much an edge to or from a cluster or the sink can carry."""
-    sink = cluster + k
-    if v == sink:
-        return high[u - cluster] - flow[u - cluster]
-    if u == sink:
-        return flow[v - cluster] - low[v - cluster]
-    if u < cluster:
-        return kind_high[u] - kind_flow[u]
-    return kind_flow[v] - kind_low[v]
+    flow: Floats
+    low: Floats
+    high: Floats
 
 
 @kernel
 def _find_path(
-    source: int,
-    k: int,
-    n_kinds: int,
-    node_base: Any,
-    margin: Any,
-    level: Any,
-    excess: Any,
-    settled: Any,
-    bounds: Any,
-    kind_bounds: Any,
-    crumb: float,
-    distance: Any,
-    parent: Any,
-    final: Any,
-    popped: Any,
+    source: int, k: int, margin: Any, nodes: Any, clusters: Any, kinds: Any, crumb: float
 ) -> tuple[int, int]:
     """The node that is short and nearest to the source (-1: none), and the number of nodes on the way there.
 
     Writes `distance` and `parent` of these, in the order `popped`.
     """
-    flow, low, high = bounds
-    kind_flow, kind_low, kind_high = kind_bounds
-    n_nodes = level.shape[0]
-    n_own = n_kinds * k
+    flow, low, high = clusters
+    kind_flow, kind_low, kind_high = kinds
+    price, level, excess, settled, distance, parent, final, popped = nodes
+    n_nodes, n_own = level.shape[0], kind_flow.shape[0]
+    n_kinds = n_own // k
     cluster = n_own if n_kinds > 1 else 0
     sink = n_nodes - 1
     for v in range(n_nodes):
@@ -223,15 +107,15 @@ def _find_path(
                     parent[row + h] = u
             if n_kinds > 1 and kind_flow[u] < kind_high[u] - crumb:
                 v = n_own + u % k
-                through = least + max(node_base[u] + level[u] - node_base[v] - level[v], 0.0)
+                through = least + max(price[u] + level[u] - price[v] - level[v], 0.0)
                 if through < distance[v]:
                     distance[v] = through
                     parent[v] = u
         if u >= cluster and u < cluster + k:
             h = u - cluster
-            here = node_base[u] + level[u]
+            here = price[u] + level[u]
             if flow[h] < high[h] - crumb:
-                through = least + max(here - node_base[sink] - level[sink], 0.0)
+                through = least + max(here - price[sink] - level[sink], 0.0)
                 if through < distance[sink]:
                     distance[sink] = through
                     parent[sink] = u
@@ -239,16 +123,16 @@ def _find_path(
                 for t in range(n_kinds):
                     v = t * k + h
                     if kind_flow[v] > kind_low[v] + crumb:
-                        through = least + max(here - node_base[v] - level[v], 0.0)
+                        through = least + max(here - price[v] - level[v], 0.0)
                         if through < distance[v]:
                             distance[v] = through
                             parent[v] = u
         if u == sink:
-            here = node_base[u] + level[u]
+            here = price[u] + level[u]
             for h in range(k):
                 if flow[h] > low[h] + crumb:
                     v = cluster + h
-                    through = least + max(here - node_base[v] - level[v], 0.0)
+                    through = least + max(here - price[v] - level[v], 0.0)
                     if through < distance[v]:
                         distance[v] = through
                         parent[v] = u
@@ -256,11 +140,12 @@ def _find_path(
 
 
 @kernel
-def _lower(level: Any, distance: Any, popped: Any, n_popped: int, far: float, reach: float) -> bool:
+def _lower(nodes: Any, n_popped: int, far: float, reach: float) -> bool:
     """Bring the potentials of the nodes on the way down, so that the path costs nothing more.
 
     Not beyond what the candidates allow: what is missing may be among those left out. False if that is so.
     """
+    level, distance, popped = nodes.level, nodes.distance, nodes.popped
     if reach < np.inf:
         top, bottom, lowest = level[0], np.inf, np.inf
         for v in range(level.shape[0]):
@@ -283,91 +168,56 @@ def _lower(level: Any, distance: Any, popped: Any, n_popped: int, far: float, re
 
 
 @kernel
-def _move_item(
-    u: int,
-    v: int,
-    costs: Any,
-    base: Any,
-    labels: Any,
-    heap_at: Any,
-    heap_length: Any,
-    heap_room: Any,
-    key: Any,
-    who: Any,
-    margin: Any,
-    first: Any,
-    reach: float,
-    counters: Any,
-) -> bool:
-    """The first candidate goes from node u to v, and is a candidate there; False if no room is left."""
-    k = costs.shape[1]
-    g, h, t = u % k, v % k, u // k
-    i = first[u, h]
-    labels[i] = h
-    for other in range(k):
-        if first[u, other] == i:
-            _drop_gone(u, other, g, labels, heap_at, heap_length, key, who, margin, first)
-    least = np.inf
-    for other in range(k):
-        least = min(least, costs[i, other] - base[t, other])
-    here = costs[i, h] - base[t, h]
-    room = True
-    for other in range(k):
-        value = costs[i, other] - base[t, other]
-        if other != h and value - least <= reach:
-            value -= here
-            if not _offer(v, other, value, i, heap_at, heap_length, heap_room, key, who, counters):
-                room = False
-            elif value < margin[v, other] or (value == margin[v, other] and i < first[v, other]):
-                margin[v, other] = value
-                first[v, other] = i
-    return room
+def _capacity(u: int, v: int, cluster: int, clusters: Any, kinds: Any) -> float:
+    """How much an edge to or from a cluster or the sink can carry."""
+    sink = cluster + clusters.flow.shape[0]
+    if v == sink:
+        return clusters.high[u - cluster] - clusters.flow[u - cluster]
+    if u == sink:
+        return clusters.flow[v - cluster] - clusters.low[v - cluster]
+    if u < cluster:
+        return kinds.high[u] - kinds.flow[u]
+    return kinds.flow[v] - kinds.low[v]
+
+
+@kernel
+def _carry(u: int, v: int, amount: float, cluster: int, clusters: Any, kinds: Any) -> None:
+    """Let an edge to or from a cluster or the sink carry so much more."""
+    sink = cluster + clusters.flow.shape[0]
+    if v == sink:
+        clusters.flow[u - cluster] += amount
+    elif u == sink:
+        clusters.flow[v - cluster] -= amount
+    elif u < cluster:
+        kinds.flow[u] += amount
+    else:
+        kinds.flow[v] -= amount
 
 
 @kernel
 def push_paths(
     costs: Any,
-    base: Any,
-    node_base: Any,
-    labels: Any,
     mass: Any,
-    heap_at: Any,
-    heap_length: Any,
-    heap_room: Any,
-    key: Any,
-    who: Any,
-    margin: Any,
-    first: Any,
-    level: Any,
-    excess: Any,
-    flow: Any,
-    low: Any,
-    high: Any,
-    kind_flow: Any,
-    kind_low: Any,
-    kind_high: Any,
+    labels: Any,
+    heaps: Any,
+    nodes: Any,
+    clusters: Any,
+    kinds: Any,
     reach: float,
     crumb: float,
-    max_paths: int,
     counters: Any,
-    distance: Any,
-    parent: Any,
-    final: Any,
-    popped: Any,
-    settled: Any,
+    max_paths: int,
     most: int,
 ) -> int:
-    """Send excess to where it is short along shortest paths; `labels`, `flow`, `level` in place.
+    """Send excess to where it is short along shortest paths; `labels`, flows and levels in place.
 
-    Nodes: kind t in cluster h is `t k + h`; with several kinds, cluster h is `T k + h`, else the same as its
-    one kind; the sink is last. `level` is what the potentials rose since the heaps were built.
+    Returns to Python after `max_paths` paths; where loads differ, no more than `most` are pushed in all.
     """
     k = costs.shape[1]
-    n_nodes = level.shape[0]
-    n_kinds = base.shape[0]
-    n_own = n_kinds * k
-    cluster = n_own if n_kinds > 1 else 0
-    sink = n_nodes - 1
+    excess, settled, parent = nodes.excess, nodes.settled, nodes.parent
+    n_nodes, n_own = excess.shape[0], kinds.flow.shape[0]
+    base = nodes.price[:n_own].reshape((n_own // k, k))
+    cluster = n_own if n_own > k else 0
     unit = mass.shape[0] == 0
     source = counters[SOURCE]
     for _ in range(max_paths):
@@ -380,30 +230,14 @@ def push_paths(
                 counters[SOURCE] = 0
                 return DONE
             counters[SOURCE] = source
-        target, n_popped = _find_path(
-            source,
-            k,
-            n_kinds,
-            node_base,
-            margin,
-            level,
-            excess,
-            settled,
-            (flow, low, high),
-            (kind_flow, kind_low, kind_high),
-            crumb,
-            distance,
-            parent,
-            final,
-            popped,
-        )
+        target, n_popped = _find_path(source, k, heaps.margin, nodes, clusters, kinds, crumb)
         if target < 0 and reach == np.inf:
             if unit:
                 return STUCK
             settled[source] = 1
             continue
-        far = distance[target] if target >= 0 else np.inf
-        if not _lower(level, distance, popped, n_popped, far, reach):
+        far = nodes.distance[target] if target >= 0 else np.inf
+        if not _lower(nodes, n_popped, far, reach):
             return REBUILD
         # ---- would it help? (with loads of 1 always)
         bottleneck = min(excess[source], -excess[target])
@@ -414,21 +248,19 @@ def push_paths(
             if u < n_own and v < n_own:
                 moves = True
             else:
-                bottleneck = min(
-                    bottleneck, _capacity(u, v, cluster, k, flow, low, high, kind_flow, kind_low, kind_high)
-                )
+                bottleneck = min(bottleneck, _capacity(u, v, cluster, clusters, kinds))
             v = u
         if moves and not unit:
             # differences of loads stay on the way; the ends must come nearer to their bounds
             v = target
             u = parent[v]
-            arrives = mass[first[u, v % k]] if u < n_own and v < n_own else bottleneck
+            arrives = mass[heaps.first[u, v % k]] if u < n_own and v < n_own else bottleneck
             if not arrives < -2.0 * excess[target]:
                 settled[target] = 1
                 continue
             while parent[v] != source:
                 v = parent[v]
-            leaves = mass[first[source, v % k]] if source < n_own and v < n_own else bottleneck
+            leaves = mass[heaps.first[source, v % k]] if source < n_own and v < n_own else bottleneck
             if not leaves < 2.0 * excess[source]:
                 settled[source] = 1
                 continue
@@ -439,35 +271,13 @@ def push_paths(
             u = parent[v]
             amount = bottleneck
             if u < n_own and v < n_own:
-                amount = 1.0 if unit else mass[first[u, v % k]]
-                if not _move_item(
-                    u,
-                    v,
-                    costs,
-                    base,
-                    labels,
-                    heap_at,
-                    heap_length,
-                    heap_room,
-                    key,
-                    who,
-                    margin,
-                    first,
-                    reach,
-                    counters,
-                ):
+                amount = 1.0 if unit else mass[heaps.first[u, v % k]]
+                if not move_item(u, v, costs, base, labels, heaps, reach, counters):
                     full = True
             else:
                 if unit and moves:
                     amount = 1.0
-                if v == sink:
-                    flow[u - cluster] += amount
-                elif u == sink:
-                    flow[v - cluster] -= amount
-                elif u < n_own:
-                    kind_flow[u] += amount
-                else:
-                    kind_flow[v] -= amount
+                _carry(u, v, amount, cluster, clusters, kinds)
             excess[u] -= amount
             excess[v] += amount
             v = u

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie._arrays import NOTHING, Floats
+from coterie._words import format_number as said
 from coterie.assign._sizes.bounds import NO_MAXIMUM, Groups, SizeBounds, check_sums
-from coterie.constraints._model import said
+from coterie.exceptions import ParameterError
 
 
 def read_bounds(
@@ -72,17 +73,21 @@ def read_loads(size_weight: Any, n: int) -> Floats:
     try:
         load = np.asarray(size_weight, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"size_weight must be {n} numbers, one per item.") from None
+        raise _wrong_load(f"size_weight must be {n} numbers, one per item.") from None
     if load.shape != (n,):
-        raise ValueError(f"size_weight has shape {load.shape}, but one load per item is needed: ({n},).")
+        raise _wrong_load(f"size_weight has shape {load.shape}, but one load per item is needed: ({n},).")
     wrong = np.flatnonzero(~np.isfinite(load) | (load < 0))
     if len(wrong):
-        raise ValueError(
+        raise _wrong_load(
             f"size_weight of item {wrong[0]} is {said(load[wrong[0]])}; loads are finite, at least 0."
         )
     if not load.any():
-        raise ValueError("size_weight is zero for every item: there is nothing to bound.")
+        raise _wrong_load("size_weight is zero for every item: there is nothing to bound.")
     return NOTHING if (load == 1.0).all() else load
+
+
+def _wrong_load(message: str) -> ParameterError:
+    return ParameterError(message, "size_weight")
 
 
 class _Reader:
@@ -108,9 +113,10 @@ class _Reader:
         found = np.array([(0.0 if lower else np.inf) if one is None else float(one) for one in given])
         wrong = np.flatnonzero(np.isnan(found) | (found < 0) | (np.isinf(found) & lower))
         if len(wrong):
-            raise ValueError(
+            raise ParameterError(
                 f"{name} of cluster {wrong[0]} is {said(found[wrong[0]])}; it must be at least 0"
-                + (" and finite." if lower else ".")
+                + (" and finite." if lower else "."),
+                name,
             )
         if shares:
             found = found * total / self.k
@@ -121,9 +127,10 @@ class _Reader:
         elif self.strict:
             wrong = np.flatnonzero(np.isfinite(found) & (found != np.round(found)))
             if len(wrong):
-                raise ValueError(
+                raise ParameterError(
                     f"{name} of cluster {wrong[0]} is {said(found[wrong[0]])}, but items are counted whole. "
-                    "Give a whole number, or a share of the mean size between 0 and 1."
+                    "Give a whole number, or a share of the mean size between 0 and 1.",
+                    name,
                 )
         return found if lower else np.where(found >= total, NO_MAXIMUM * total, found)
 
@@ -133,13 +140,13 @@ class _Reader:
             return [value] * self.k
         wanted = f"{name} must be a number or {self.k} numbers, one per cluster"
         if isinstance(value, (bool, np.bool_, str)) or not hasattr(value, "__len__"):
-            raise ValueError(f"{wanted}; got {value!r}.")
+            raise ParameterError(f"{wanted}; got {value!r}.", name)
         given = value.tolist() if hasattr(value, "tolist") else list(value)
         if len(given) != self.k:
-            raise ValueError(f"{wanted}; got {len(given)} of them: {value!r}.")
+            raise ParameterError(f"{wanted}; got {len(given)} of them: {value!r}.", name)
         for one in given:
             if one is not None and not _is_number(one):
-                raise ValueError(f"{wanted}; got {one!r} among them.")
+                raise ParameterError(f"{wanted}; got {one!r} among them.", name)
         return given
 
 
@@ -162,7 +169,8 @@ def _read_groups(reader: _Reader, groups: Any, group_min: Any, group_max: Any, n
     if groups is None:
         for name, value in (("group_min", group_min), ("group_max", group_max)):
             if value is not None:
-                raise ValueError(f"{name} is given, but no groups: say with groups= which item is in which.")
+                told = f"{name} is given, but no groups: say with groups= which item is in which."
+                raise ParameterError(told, name, "groups")
         return None
     if group_min is None and group_max is None:  # a search may try this beside quotas
         return None
@@ -183,10 +191,11 @@ def _by_group(
     if isinstance(value, Mapping):
         for group, bound in value.items():
             if group not in names:
-                raise ValueError(
+                raise ParameterError(
                     f"{label} speaks of group {group!r}, which no item is in; there are "
                     + ", ".join(repr(name) for name in names[:8])
-                    + (", ..." if len(names) > 8 else ".")
+                    + (", ..." if len(names) > 8 else "."),
+                    label,
                 )
             rows[names.index(group)] = bound
     elif value is None or _is_number(value):

@@ -13,8 +13,8 @@ from coterie.assign._core.assignment import Assignment, own_costs
 from coterie.assign._exact.ortools_flow import solve_by_flow
 from coterie.assign._sizes.bounds import shortfalls, tell_shortfall
 from coterie.assign._sizes.reading import read_bounds
-from coterie.assign._sizes.transport import Transport
-from coterie.assign._sizes.with_pairs import Sized, SizedSolver
+from coterie.assign._sizes.transport import Sized, Transport
+from coterie.assign._sizes.with_pairs import SizedSolver
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +158,7 @@ def size_constrained_assignment(
             raise ValueError(f"prices must be {k} numbers, one per cluster; got {prices!r}.") from None
         if given.shape != (k,) or not np.isfinite(given).all():
             raise ValueError(f"prices must be {k} finite numbers, one per cluster; got shape {given.shape}.")
-        potentials = Transport(bounds.limits()).nodes_of(given)
+        potentials = Transport(bounds.limits).nodes_of(given)
     sized = SizedSolver(bounds, exact=solver == "exact", budget=budget)
     if solver == "flow":
         found = Sized(solve_by_flow(table, sized.bounds), np.zeros(sized.n_nodes), proven=True)

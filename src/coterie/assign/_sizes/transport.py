@@ -12,20 +12,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
-from scipy.optimize import linprog
 
-from coterie._arrays import NOTHING, Floats, Index, Labels
-from coterie._compiled import chunk_rows, over_chunks
-from coterie.assign._sizes.margins import (
+from coterie._arrays import Floats, Labels
+from coterie._compiled import Kernel, chunk_rows, over_chunks
+from coterie.assign._sizes.bounds import Limits, spread_missed
+from coterie.assign._sizes.candidates import (
+    TAIL,
+    Heaps,
     all_margins,
     count_candidates,
     fill_candidates,
     measure_gaps,
+    order_candidates,
     relabel,
 )
-from coterie.assign._sizes.paths import DONE, PATHS, PAUSED, STUCK, TAIL, order_candidates, push_paths
+from coterie.assign._sizes.paths import DONE, PATHS, PAUSED, STUCK, Bounded, Nodes, push_paths
 
 # Below this many rows everybody is a candidate.
 _FEW_ROWS = 1000
@@ -43,83 +44,6 @@ _SAMPLE = 8
 _OUT_OF_PLACE = 0.02
 # Relaxations of edges between two returns to Python: some tenths of a second.
 _SLICE = 10_000_000
-# where each heap begins, its length and room, the pool of keys and items, and the tops of the heaps
-Heaps = tuple[Any, Any, Any, Any, Any, Any, Any]
-NO_KINDS = np.empty(0, dtype=np.int32)
-
-
-@dataclass(frozen=True, eq=False)
-class Limits:
-    """Bounds of the load of each cluster, and of each kind of item in it.
-
-    Attributes
-    ----------
-    low, high : array of shape (k,)
-        Least and largest load.
-    kind : int32 array of shape (n,), or (0,)
-        The kind of each item.
-    kind_low, kind_high : array of shape (n_kinds, k)
-        The same for the items of one kind; one row where there are no kinds.
-    n : int
-        Number of items.
-    """
-
-    low: Floats
-    high: Floats
-    kind: NDArray[np.int32]
-    kind_low: Floats
-    kind_high: Floats
-    n: int
-
-    @property
-    def k(self) -> int:
-        return len(self.low)
-
-    @property
-    def n_kinds(self) -> int:
-        return len(self.kind_low)
-
-    def sampled(self, rows: Index) -> Limits:
-        """Bounds for some of the rows, smaller by as much, in whole numbers."""
-        share = len(rows) / self.n
-        kind, kind_low, kind_high = self.kind, self.kind_low, self.kind_high
-        if len(kind):
-            kind = kind[rows]
-            part = np.bincount(kind, minlength=self.n_kinds) / np.maximum(
-                np.bincount(self.kind, minlength=self.n_kinds), 1
-            )
-            kind_low, kind_high = np.floor(kind_low * part[:, None]), np.ceil(kind_high * part[:, None])
-        return Limits(
-            np.floor(self.low * share), np.ceil(self.high * share), kind, kind_low, kind_high, len(rows)
-        )
-
-
-def spread_missed(limits: Limits) -> Floats:
-    """What each cluster's size misses at best if items of all kinds are spread within the bounds of kinds."""
-    k, n_kinds = limits.k, limits.n_kinds
-    held = np.bincount(limits.kind, minlength=n_kinds) if len(limits.kind) else np.array([limits.n])
-    n_cells = n_kinds * k
-    # how many of each kind go where, then what a cluster is short of and has too much
-    by_kind = sparse.kron(sparse.identity(n_kinds), np.ones((1, k)))
-    of_cluster = sparse.kron(np.ones((1, n_kinds)), sparse.identity(k))
-    one = sparse.identity(k)
-    upper = np.concatenate([np.minimum(limits.kind_high, held[:, None]).ravel(), np.full(2 * k, np.inf)])
-    lower = np.concatenate([limits.kind_low.ravel(), np.zeros(2 * k)])
-    if (lower > upper).any():
-        return np.full(k, np.inf)
-    found = linprog(
-        np.concatenate([np.zeros(n_cells), np.ones(2 * k)]),
-        A_ub=sparse.vstack(
-            [sparse.hstack([-of_cluster, -one, 0 * one]), sparse.hstack([of_cluster, 0 * one, -one])]
-        ).tocsr(),
-        b_ub=np.concatenate([-limits.low, limits.high]),
-        A_eq=sparse.hstack([by_kind, sparse.csr_matrix((n_kinds, 2 * k))]).tocsr(),
-        b_eq=held,
-        bounds=np.column_stack([lower, upper]),
-    )
-    if found.x is None:
-        return np.full(k, np.inf)
-    return found.x[n_cells : n_cells + k] + found.x[n_cells + k :]
 
 
 class InfeasibleFlowError(Exception):
@@ -127,8 +51,8 @@ class InfeasibleFlowError(Exception):
 
 
 @dataclass(eq=False)
-class Flow:
-    """Where a transport ended.
+class Sized:
+    """Labels within bounds.
 
     Attributes
     ----------
@@ -136,24 +60,26 @@ class Flow:
         The cluster of each item.
     potentials : array of shape (n_nodes,)
         Of each kind in each cluster, each cluster if there are kinds, and the sink (0).
-    imbalance : float
+    missed : float
         By how much the loads miss their bounds: 0 if all loads are 1.
+    proven : bool
+        Whether nothing is better.
     """
 
     labels: Labels
     potentials: Floats
-    imbalance: float
+    missed: float = 0.0
+    proven: bool = False
 
 
 class Transport:
     """Solves one problem of bounds for changing costs."""
 
-    def __init__(self, limits: Limits, mass: Floats = NOTHING) -> None:
-        """`mass` is the load of each item; empty: 1."""
-        self.limits, self.mass, self.n = limits, mass, limits.n
+    def __init__(self, limits: Limits) -> None:
+        self.limits, self.n, self.loads_differ = limits, limits.n, len(limits.load) > 0
         self.k, self.n_kinds = limits.k, limits.n_kinds
-        self.total = float(mass.sum()) if len(mass) else float(self.n)
-        self.crumb = 1e-12 * self.total if len(mass) else 0.0
+        self.total = float(limits.load.sum()) if self.loads_differ else float(self.n)
+        self.crumb = 1e-12 * self.total if self.loads_differ else 0.0
         self.reached = 0.0
         self.n_nodes = self.n_kinds * self.k + (self.k if self.n_kinds > 1 else 0) + 1
 
@@ -161,14 +87,10 @@ class Transport:
     def can_be_met(self) -> bool:
         """Whether items of load 1 can meet the bounds; of others that is not known beforehand."""
         low, high = self.limits.low, self.limits.high
-        if (
-            not (low <= high).all()
-            or low.sum() > self.total + self.crumb
-            or high.sum() < self.total - self.crumb
-        ):
+        if not (low <= high).all() or not low.sum() - self.crumb <= self.total <= high.sum() + self.crumb:
             return False
         # few items find out by themselves
-        if self.n_kinds == 1 or len(self.mass) or self.n < _FEW_ROWS:
+        if self.n_kinds == 1 or self.loads_differ or self.n < _FEW_ROWS:
             return True
         return bool(spread_missed(self.limits).sum() < 0.5)
 
@@ -195,13 +117,7 @@ class Transport:
 
     def _begin(self, costs: Any, potentials: Floats) -> _State:
         state = _State(self, self._legal(potentials))
-        kind, base, labels, gap = self.limits.kind, state.base, state.labels, state.gap
-        work = relabel.compiled
-        over_chunks(
-            lambda start, stop: work(costs, kind, base, start, stop, labels, gap),
-            self.n,
-            chunk_rows(self.n, 4 * self.k, 0),
-        )
+        state.over_rows(relabel, costs)
         state.balance()
         return state
 
@@ -215,7 +131,7 @@ class Transport:
 
     # ---- the solution -----------------------------------------------------------------------------------
 
-    def solve(self, costs: Any, potentials: Floats | None = None) -> Flow:
+    def solve(self, costs: Any, potentials: Floats | None = None) -> Sized:
         """The cheapest labels; `costs` has one row an item, for each unit of its load."""
         state = self._begin(costs, np.zeros(self.n_nodes))
         if state.imbalance > 0:
@@ -223,12 +139,17 @@ class Transport:
                 raise InfeasibleFlowError
             if potentials is not None:
                 state = min(state, self._begin(costs, potentials), key=lambda one: one.imbalance)
-            if not len(self.mass) and self.n >= _MANY_ROWS and state.imbalance > _OUT_OF_PLACE * self.total:
+            if (
+                not self.loads_differ
+                and self.n >= _MANY_ROWS
+                and state.imbalance > _OUT_OF_PLACE * self.total
+            ):
                 sampled = self._sampled(costs)
                 if sampled is not None:
                     state = min(state, self._begin(costs, sampled), key=lambda one: one.imbalance)
             state.run(costs)
-        return state.flow()
+        left = float(np.abs(state.excess).sum()) / 2.0
+        return Sized(state.labels, state.potentials, left, proven=not self.loads_differ)
 
     def prices(self, costs: Any, labels: Labels, potentials: Floats) -> Floats:
         """What one more unit in each node would cost: exact distances from the sink, not any dual."""
@@ -242,23 +163,32 @@ class _State:
 
     def __init__(self, problem: Transport, potentials: Floats) -> None:
         self.problem = problem
-        k, n = problem.k, problem.n
-        self.labels: Labels = np.zeros(n, dtype=np.int32)
-        self.gap = np.zeros(n)
+        self.labels: Labels = np.zeros(problem.n, dtype=np.int32)
+        self.gap = np.zeros(problem.n)
         self.gaps_hold = True  # as long as neither prices nor labels have changed since they were measured
         self.counters = np.zeros(3, dtype=np.int64)
         self.potentials = potentials
-        self.base = potentials[: problem.n_kinds * k].reshape(-1, k).copy()
+
+    @property
+    def base(self) -> Floats:
+        """The potentials of the kinds in the clusters: what is taken off the costs."""
+        k = self.problem.k
+        return self.potentials[: self.problem.n_kinds * k].reshape(-1, k)
+
+    def over_rows(self, work: Kernel[..., None], costs: Any) -> None:
+        """Run a kernel that reads rows of costs, and writes labels or gaps."""
+        limits, common = self.problem.limits, (self.labels, self.gap)
+        over_chunks(
+            lambda start, stop: work.compiled(costs, limits.kind, self.base, start, stop, *common),
+            limits.n,
+            chunk_rows(limits.n, 4 * limits.k, 0),
+        )
 
     def balance(self) -> None:
         """Flows that suit the potentials, and what is left over or missing at each node."""
         problem, limits, k = self.problem, self.problem.limits, self.problem.k
         price = self.potentials[-1 - k : -1]
-        node = self.labels.astype(np.int64)
-        if len(limits.kind):
-            node += limits.kind * np.int64(k)
-        held = np.bincount(node, problem.mass if len(problem.mass) else None, problem.n_kinds * k)
-        size: Floats = held.astype(np.float64).reshape(-1, k)
+        size = limits.held(self.labels)
         self.excess = np.zeros(problem.n_nodes)
         if problem.n_kinds > 1:
             self.kind_flow = _flow_at(self.base - price, size, limits.kind_low, limits.kind_high)
@@ -276,12 +206,19 @@ class _State:
         """Push paths until everything fits."""
         problem = self.problem
         limits = problem.limits
-        n_nodes, k = problem.n_nodes, problem.k
-        scratch = np.empty(n_nodes), np.empty(n_nodes, np.int64), np.empty(n_nodes, np.uint8)
-        popped = np.empty(n_nodes, np.int64)
-        settled = np.zeros(n_nodes, np.uint8)
-        bounds = self.flow_out, limits.low, limits.high
-        kind_bounds = self.kind_flow.ravel(), limits.kind_low.ravel(), limits.kind_high.ravel()
+        n_nodes = problem.n_nodes
+        nodes = Nodes(
+            price=self.potentials,
+            level=np.zeros(n_nodes),
+            excess=self.excess,
+            settled=np.zeros(n_nodes, np.uint8),
+            distance=np.empty(n_nodes),
+            parent=np.empty(n_nodes, np.int64),
+            final=np.empty(n_nodes, np.uint8),
+            popped=np.empty(n_nodes, np.int64),
+        )
+        clusters = Bounded(self.flow_out, limits.low, limits.high)
+        kinds = Bounded(self.kind_flow.ravel(), limits.kind_low.ravel(), limits.kind_high.ravel())
         # about as far as last time, if there was one
         status, reach = -1, problem.reached / _FARTHER**2
         n_arcs, n_paths, rebuilt = 0, -1, 0
@@ -292,51 +229,38 @@ class _State:
                 idle = n_paths == self.counters[PATHS]
                 farther = idle or n_arcs < max(_MANY_ARCS, _ARCS_EACH * problem.n) or rebuilt % _PATIENCE == 0
                 reach, heaps = self._candidates(costs, reach * (_FARTHER if farther else 1.0))
-                n_paths, n_arcs = int(self.counters[PATHS]), int(heaps[1].sum())
-                level = np.zeros(n_nodes)
+                n_paths, n_arcs = int(self.counters[PATHS]), int(heaps.length.sum())
+                nodes.level[:] = 0.0
             status = push_paths(
                 costs,
-                self.base,
-                self.potentials,
+                limits.load,
                 self.labels,
-                problem.mass,
-                *heaps,
-                level,
-                self.excess,
-                *bounds,
-                *kind_bounds,
+                heaps,
+                nodes,
+                clusters,
+                kinds,
                 reach,
                 problem.crumb,
-                max(_SLICE // n_nodes**2, 1),
                 self.counters,
-                *scratch,
-                popped,
-                settled,
+                max(_SLICE // n_nodes**2, 1),
                 4 * problem.n + 1000,
             )
             if status == STUCK:
                 raise InfeasibleFlowError
             self.gaps_hold = False
             if status != PAUSED:
-                self.potentials += level
-                self.base = self.potentials[: problem.n_kinds * k].reshape(-1, k).copy()
+                self.potentials += nodes.level
         problem.reached = reach if np.isfinite(reach) else 0.0
         self.potentials -= self.potentials[-1]
-        self.base = self.potentials[: problem.n_kinds * k].reshape(-1, k).copy()
 
     def _candidates(self, costs: Any, least: float) -> tuple[float, Heaps]:
         """Heaps of the items that lose little by a move; and the largest loss kept, `least` or more."""
         problem = self.problem
         kind, k = problem.limits.kind, problem.k
         n = problem.n
-        common = costs, kind, self.base
+        common = costs, kind, self.base, self.labels, self.gap
         if not self.gaps_hold:
-            measure = measure_gaps.compiled
-            over_chunks(
-                lambda start, stop: measure(*common, start, stop, self.labels, self.gap),
-                n,
-                chunk_rows(n, 4 * k, 0),
-            )
+            self.over_rows(measure_gaps, costs)
         reach = least
         n_wanted = int(_SHARE * n)
         if n < _FEW_ROWS:
@@ -350,28 +274,27 @@ class _State:
         # so many rows at a time that control returns now and then
         step = max(1, _SLICE // k)
         for start in range(0, n, step):
-            count_candidates(*common, self.labels, self.gap, reach, count, start, min(start + step, n))
+            count_candidates(*common, reach, count, start, min(start + step, n))
         if count.sum() == n * (k - 1):  # everybody is a candidate for everything
             reach = np.inf
         room = count + count // 2
-        heap_at = np.concatenate([[0], np.cumsum(room)])[:-1].reshape(room.shape)
         self.counters[TAIL] = room.sum()
         size = int(2 * room.sum() + 64 * k + 1024)
-        key, who = np.empty(size), np.empty(size, dtype=np.int32)
-        length = np.zeros(room.shape, dtype=np.int64)
-        margin, first = np.empty(room.shape), np.empty(room.shape, dtype=np.int64)
-        heaps = heap_at, length, key, who
+        heaps = Heaps(
+            at=np.concatenate([[0], np.cumsum(room)])[:-1].reshape(room.shape),
+            length=np.zeros(room.shape, dtype=np.int64),
+            room=room,
+            key=np.empty(size),
+            who=np.empty(size, dtype=np.int32),
+            margin=np.empty(room.shape),
+            first=np.empty(room.shape, dtype=np.int64),
+        )
         for start in range(0, n, step):
-            fill_candidates(*common, self.labels, self.gap, reach, *heaps, start, min(start + step, n))
+            fill_candidates(*common, reach, heaps, start, min(start + step, n))
         step = max(1, int(_SLICE // (4 * (count.mean() + 1) * k)))
         for start in range(0, len(room), step):
-            order_candidates(*heaps, margin, first, start, min(start + step, len(room)))
-        return reach, (heap_at, length, room, key, who, margin, first)
-
-    def flow(self) -> Flow:
-        """The outcome."""
-        left = float(np.abs(self.excess).sum()) / 2.0
-        return Flow(self.labels, self.potentials, left)
+            order_candidates(heaps, start, min(start + step, len(room)))
+        return reach, heaps
 
     def distances(self, costs: Any) -> Floats:
         """Cost of one more unit at each node: the shortest distance from the sink, with all items."""
@@ -392,17 +315,16 @@ class _State:
             one = slice(t * k, (t + 1) * k)
             edge[one, one] = margin[one]
         crumb, price = problem.crumb, self.potentials
+        held = limits.held(self.labels)
+        size = held.sum(axis=0)
         clusters = np.arange(n_nodes - 1 - k, n_nodes - 1)
-        mass = problem.mass if len(problem.mass) else None
-        size = np.bincount(self.labels, mass, k)
         edge[clusters, -1] = np.where(size < limits.high - crumb, price[clusters], np.inf)
         edge[-1, clusters] = np.where(size > limits.low + crumb, -price[clusters], np.inf)
         if n_kinds > 1:
-            held = np.bincount(limits.kind * np.int64(k) + self.labels, mass, n_own)
             own, cluster = np.arange(n_own), np.tile(clusters, n_kinds)
             up = price[own] - price[cluster]
-            edge[own, cluster] = np.where(held < limits.kind_high.ravel() - crumb, up, np.inf)
-            edge[cluster, own] = np.where(held > limits.kind_low.ravel() + crumb, -up, np.inf)
+            edge[own, cluster] = np.where((held < limits.kind_high - crumb).ravel(), up, np.inf)
+            edge[cluster, own] = np.where((held > limits.kind_low + crumb).ravel(), -up, np.inf)
         root = n_nodes - 1
         pinned = not np.isfinite(edge[-1]).any()
         if pinned:

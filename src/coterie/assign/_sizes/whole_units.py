@@ -3,22 +3,21 @@
 Units carry loads of several kinds (all of it, and that of each group). A step moves one unit, or exchanges
 two; the best step is taken even if it makes things worse, and undone steps are barred for a while (tabu
 search). What must stay apart stays apart. Where items of load 1 are still to be placed, they fill what the
-units leave: bounds then need to be met only as far as the filling cannot. Kernels are in `_settling`.
+units leave: bounds then need to be met only as far as the filling cannot.
 
 Source: ours; the rounding that the book's chapter 9 asks for after its linear programs.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from coterie._arrays import Floats, Index, Labels
+from coterie._compiled import kernel
 from coterie.assign._core.core import Core
 from coterie.assign._core.counts import count_rows
-from coterie.assign._sizes.whole_unit_moves import best_exchange, best_move, missed_now, tell_neighbours
 
 # Units that are looked at for single steps and for exchanges: those that lose least by another cluster. They
 # are chosen anew after so many steps.
@@ -29,8 +28,7 @@ _LOOK_AGAIN = 100
 _BARRED = 7
 
 
-@dataclass(frozen=True, eq=False)
-class Loads:
+class Loads(NamedTuple):
     """What units weigh, and between which bounds the clusters must lie.
 
     Attributes
@@ -52,6 +50,192 @@ class Loads:
         """Each measure in each cluster."""
         k = self.low.shape[1]
         return np.stack([np.bincount(labels, column, k) for column in self.load.T])
+
+
+@kernel
+def _sides(held: Any, loads: Any, sides: Any) -> None:
+    """Load above the maxima, below the minima, and room left, summed over the clusters; one row a measure."""
+    for d in range(held.shape[0]):
+        for side in range(3):
+            sides[d, side] = 0.0
+        for h in range(held.shape[1]):
+            sides[d, 0] += max(held[d, h] - loads.high[d, h], 0.0)
+            sides[d, 1] += max(loads.low[d, h] - held[d, h], 0.0)
+            sides[d, 2] += max(loads.high[d, h] - held[d, h], 0.0)
+
+
+@kernel
+def _shift(held: float, low: float, high: float, change: float, out: Any) -> None:
+    """Add to `out` how the three sides change if one cluster holds so much more."""
+    then = held + change
+    out[0] += max(then - high, 0.0) - max(held - high, 0.0)
+    out[1] += max(low - then, 0.0) - max(low - held, 0.0)
+    out[2] += max(high - then, 0.0) - max(high - held, 0.0)
+
+
+@kernel
+def _missed_now(held: Any, loads: Any) -> float:
+    """By how much the bounds are missed if `filling` is placed as well as can be, measure by measure."""
+    filling = loads.filling
+    sides = np.empty((held.shape[0], 3))
+    _sides(held, loads, sides)
+    total = 0.0
+    for d in range(held.shape[0]):
+        total += sides[d, 0] + max(sides[d, 1] - filling[d], 0.0) + max(filling[d] - sides[d, 2], 0.0)
+    return total
+
+
+@kernel
+def _best_move(
+    total: Any,
+    labels: Any,
+    held: Any,
+    loads: Any,
+    seen: Any,
+    barred: Any,
+    step: int,
+    missed: float,
+    crumb: float,
+    cheaper: bool,
+    out: Any,
+) -> int:
+    """Find the move after which least is missed, then the cheapest; `out` is what is missed and the rise.
+
+    With `cheaper`: the move that lowers the cost most and misses nothing. Units barred beyond `step` move
+    only if less is missed then. Returns unit x k + cluster, or -1.
+    """
+    load, low, high, filling = loads
+    n_measures, k = held.shape
+    sides = np.empty((n_measures, 3))
+    _sides(held, loads, sides)
+    leave = np.empty((n_measures, 3))
+    change = np.empty(3)
+    best, least, lowest = -1, np.inf, np.inf
+    for position in range(seen.shape[0]):
+        u = seen[position]
+        g = labels[u]
+        for d in range(n_measures):
+            for side in range(3):
+                leave[d, side] = sides[d, side]
+            _shift(held[d, g], low[d, g], high[d, g], -load[u, d], leave[d])
+        for h in range(k):
+            if h == g or total[u, h] == np.inf:
+                continue
+            rise = total[u, h] - total[u, g]
+            if cheaper and not rise < lowest:
+                continue
+            after = 0.0
+            for d in range(n_measures):
+                for side in range(3):
+                    change[side] = leave[d, side]
+                _shift(held[d, h], low[d, h], high[d, h], load[u, d], change)
+                after += change[0] + max(change[1] - filling[d], 0.0) + max(filling[d] - change[2], 0.0)
+            if cheaper:
+                better = after <= crumb
+            else:
+                if barred[u] > step and not after < missed:
+                    continue
+                better = after < least - crumb or (after <= least + crumb and rise < lowest)
+            if better:
+                best, least, lowest = u * k + h, after, rise
+    out[0] = least
+    out[1] = lowest
+    return best
+
+
+@kernel
+def _best_exchange(
+    total: Any,
+    labels: Any,
+    held: Any,
+    loads: Any,
+    seen: Any,
+    indptr: Any,
+    indices: Any,
+    missed: float,
+    crumb: float,
+    cheaper: bool,
+    out: Any,
+) -> int:
+    """Find two units that change places so that less is missed or, with `cheaper`, the cost falls most.
+
+    Units that act on each other do not change places. Returns first x n + second, or -1; `out` is as in
+    `_best_move`.
+    """
+    load, low, high, filling = loads
+    n_measures = held.shape[0]
+    n = total.shape[0]
+    sides = np.empty((n_measures, 3))
+    _sides(held, loads, sides)
+    change = np.empty(3)
+    near = np.zeros(n, dtype=np.uint8)
+    best, least, lowest = -1, missed - crumb, np.inf
+    if cheaper:
+        lowest = 0.0
+    for first in range(seen.shape[0]):
+        u = seen[first]
+        g = labels[u]
+        if u < indptr.shape[0] - 1:
+            for t in range(indptr[u], indptr[u + 1]):
+                near[indices[t]] = 1
+        for second in range(first + 1, seen.shape[0]):
+            v = seen[second]
+            h = labels[v]
+            if g == h or near[v] == 1:
+                continue
+            rise = total[u, h] - total[u, g] + total[v, g] - total[v, h]
+            if rise == np.inf or (cheaper and not rise < lowest):
+                continue
+            after = 0.0
+            for d in range(n_measures):
+                for side in range(3):
+                    change[side] = sides[d, side]
+                more = load[v, d] - load[u, d]
+                if more != 0.0:
+                    _shift(held[d, g], low[d, g], high[d, g], more, change)
+                    _shift(held[d, h], low[d, h], high[d, h], -more, change)
+                after += change[0] + max(change[1] - filling[d], 0.0) + max(filling[d] - change[2], 0.0)
+            if cheaper:
+                better = after <= crumb
+            else:
+                better = after < least - crumb or (best >= 0 and after <= least + crumb and rise < lowest)
+            if better:
+                best, least, lowest = u * n + v, after, rise
+        if u < indptr.shape[0] - 1:
+            for t in range(indptr[u], indptr[u + 1]):
+                near[indices[t]] = 0
+    out[0] = least
+    out[1] = lowest
+    return best
+
+
+@kernel
+def _tell_neighbours(
+    u: int,
+    g: int,
+    h: int,
+    indptr: Any,
+    indices: Any,
+    weight: Any,
+    cost: Any,
+    clashes: Any,
+    energy: Any,
+    total: Any,
+) -> None:
+    """Unit u went from g to h: bring up to date what g and h cost those that it acts on."""
+    for t in range(indptr[u], indptr[u + 1]):
+        v = indices[t]
+        if weight[t] == np.inf:
+            clashes[v, g] -= 1
+            clashes[v, h] += 1
+        else:
+            energy[v, g] -= weight[t]
+            energy[v, h] += weight[t]
+        for c in (g, h):
+            total[v, c] = np.inf if clashes[v, c] > 0 else cost[v, c] + energy[v, c]
+
+
+# ---- the search ----------------------------------------------------------------------------------------
 
 
 def pair_terms(core: Core, labels: Labels, k: int) -> tuple[Any, Floats]:
@@ -91,7 +275,7 @@ class Settle:
         """Labels nearer to the bounds, and what they miss of them; with `polish` also cheaper within them."""
         self._begin(labels)
         crumb = 1e-9 * max(float(self.loads.load[:, 0].sum()), 1e-300)
-        missed = self._missed()
+        missed = _missed_now(self.held, self.loads)
         best, fewest = self.labels.copy(), missed
         barred = np.zeros(self.n, dtype=np.int64)
         out = np.empty(2)
@@ -99,10 +283,10 @@ class Settle:
             if missed <= crumb:
                 break
             self._look(step)
-            move = best_move(*self._state(self.seen), barred, step, missed, crumb, False, out)
+            move = _best_move(*self._state(self.seen), barred, step, missed, crumb, False, out)
             units: tuple[int, ...] = ()
             if move < 0 or out[0] >= missed - crumb:
-                swap = best_exchange(*self._state(self.close), *self.edges, missed, crumb, False, out)
+                swap = _best_exchange(*self._state(self.close), *self.edges, missed, crumb, False, out)
                 if swap >= 0 and self._exchange(*divmod(swap, self.n)):
                     units = divmod(swap, self.n)
             if not units:
@@ -112,7 +296,7 @@ class Settle:
                 self._move(unit, h)
                 units = (unit,)
             barred[list(units)] = step + _BARRED
-            missed = self._missed()
+            missed = _missed_now(self.held, self.loads)
             if missed < fewest:
                 best, fewest = self.labels.copy(), missed
         if polish and fewest <= crumb:
@@ -129,11 +313,11 @@ class Settle:
             self._look(step)
             # improvements below this are rounding
             least = 1e-12 * float(np.abs(self.total[np.arange(self.n), self.labels]).sum())
-            move = best_move(*self._state(self.seen), nobody, step, 0.0, crumb, True, out)
+            move = _best_move(*self._state(self.seen), nobody, step, 0.0, crumb, True, out)
             if move >= 0 and out[1] < -least:
                 self._move(*divmod(move, self.k))
                 continue
-            swap = best_exchange(*self._state(self.close), *self.edges, 0.0, crumb, True, out)
+            swap = _best_exchange(*self._state(self.close), *self.edges, 0.0, crumb, True, out)
             if swap < 0 or not out[1] < -least or not self._exchange(*divmod(swap, self.n)):
                 return
 
@@ -169,12 +353,8 @@ class Settle:
         self.seen = np.sort(order[rank < max(1, _MAX_UNITS // self.k)])
         self.close = np.sort(order[rank < max(1, _MAX_EXCHANGED // self.k)])
 
-    def _state(self, seen: Index) -> tuple[Any, Any, Any, Any, Any, Any, Any, Any]:
-        loads = self.loads
-        return self.total, self.labels, loads.load, self.held, loads.low, loads.high, loads.filling, seen
-
-    def _missed(self) -> float:
-        return float(missed_now(self.held, self.loads.low, self.loads.high, self.loads.filling))
+    def _state(self, seen: Index) -> tuple[Any, Any, Any, Loads, Any]:
+        return self.total, self.labels, self.held, self.loads, seen
 
     def _move(self, unit: int, h: int) -> None:
         g = int(self.labels[unit])
@@ -188,7 +368,7 @@ class Settle:
             self._reckon()
         else:
             state = self.cost, self.clashes, self.energy, self.total
-            tell_neighbours(unit, g, h, core.indptr, core.indices, core.weight, *state)
+            _tell_neighbours(unit, g, h, core.indptr, core.indices, core.weight, *state)
 
     def _exchange(self, unit: int, other: int) -> bool:
         """Let two units change places, unless a group that both are in forbids it."""

@@ -8,20 +8,20 @@ an integer program decides, if it is small enough.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from coterie._arrays import NOTHING, Floats, Index, Labels
+from coterie._words import format_number as said
 from coterie.assign._core.assignment import own_costs, to_units
 from coterie.assign._core.core import Core
 from coterie.assign._exact.sizes import best_units
 from coterie.assign._pairs.search import pair_energy
 from coterie.assign._sizes.bounds import MAX_CELLS, SizeBounds, in_units
-from coterie.assign._sizes.transport import InfeasibleFlowError, Limits, Transport
+from coterie.assign._sizes.transport import InfeasibleFlowError, Sized, Transport
 from coterie.assign._sizes.whole_units import Loads, Settle
-from coterie.constraints._model import said
 from coterie.distortion._rows import DensePoints
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
 
@@ -43,16 +43,6 @@ class PairSolver(Protocol):
 
     def improve(self, cost: Floats, labels: Labels, max_rounds: int = 100) -> tuple[Labels, int]:
         """Cheaper ones."""
-
-
-@dataclass(eq=False)
-class Sized:
-    """Labels, their potentials, by how much bounds are missed, and whether nothing is better."""
-
-    labels: Labels
-    potentials: Floats
-    missed: float = 0.0
-    proven: bool = False
 
 
 class SizedSolver:
@@ -79,7 +69,7 @@ class SizedSolver:
         self.either_or = np.empty((0, 3), dtype=np.int64) if either_or is None else either_or
         n, k = bounds.n, len(bounds.low)
         self.k_core = k if n_pair_clusters is None else n_pair_clusters
-        self.limits = self.bounds.limits()
+        self.limits = self.bounds.limits
         load = self.bounds.load
         free = np.ones(n, dtype=bool)
         if core is not None:
@@ -108,16 +98,15 @@ class SizedSolver:
 
     def _measure(self) -> None:
         """Loads of the units: those of the core, then, where loads differ, every free item."""
-        bounds, core = self.bounds, self.core
+        bounds, limits, core = self.bounds, self.limits, self.core
         load = bounds.load if len(bounds.load) else np.ones(bounds.n)
         table = load[:, None]
-        kind_low, kind_high = bounds.kind_bounds()
         low, high = bounds.low[None], bounds.high[None]
         if bounds.groups is not None:
-            by_kind = np.zeros((bounds.n, bounds.n_kinds))
-            by_kind[np.arange(bounds.n), bounds.kinds()] = load
+            by_kind = np.zeros((bounds.n, limits.n_kinds))
+            by_kind[np.arange(bounds.n), limits.kind] = load
             table = np.concatenate([table, by_kind], axis=1)
-            low, high = np.concatenate([low, kind_low]), np.concatenate([high, kind_high])
+            low, high = np.concatenate([low, limits.kind_low]), np.concatenate([high, limits.kind_high])
         self._measures = table, low, high
         whole = table[:0]
         if core is not None:
@@ -157,9 +146,7 @@ class SizedSolver:
     ) -> Sized:
         """Labels for these costs; never dearer than those before."""
         if self.plain:
-            flow = self.transport.solve(costs, potentials)
-            found = Sized(flow.labels, flow.potentials, 0.0, proven=True)
-            return self._keep(costs, before, found)
+            return self._keep(costs, before, self.transport.solve(costs, potentials))
         if self.exact:
             return self._exactly(costs, before, potentials)
         return self._search(costs, before, potentials, last)
@@ -193,10 +180,8 @@ class SizedSolver:
             if not len(load):
                 return Transport(self.limits).solve(costs, potentials).potentials
             loaded = np.flatnonzero(load > 0)
-            kind = self.limits.kind[loaded] if len(self.limits.kind) else self.limits.kind
-            limits = replace(self.limits, kind=kind, n=len(loaded))
             rest = np.asarray(costs[loaded], dtype=np.float64) / load[loaded, None]
-            return Transport(limits, load[loaded]).solve(rest, potentials).potentials
+            return Transport(self.limits.of_rows(loaded)).solve(rest, potentials).potentials
         except InfeasibleFlowError:
             return np.zeros(self.n_nodes) if potentials is None else potentials
 
@@ -244,7 +229,7 @@ class SizedSolver:
         cluster = nodes[-1 - k : -1]
         if bounds.groups is None:
             return cluster, None
-        return cluster, (nodes[: (bounds.n_kinds - 1) * k].reshape(-1, k) - cluster).T
+        return cluster, (nodes[: len(bounds.groups.names) * k].reshape(-1, k) - cluster).T
 
     # ---- units, then the rest -------------------------------------------------------------------------
 
@@ -325,15 +310,13 @@ class SizedSolver:
 
     def _rest(self, units: Labels) -> Transport:
         """The transport of the free items, within the bounds that the other units leave."""
-        whole = replace(self.loads, load=self.loads.load[: self.n_whole])
+        whole = self.loads._replace(load=self.loads.load[: self.n_whole])
         held = whole.held(units[: self.n_whole])
         low, high = np.maximum(whole.low - held, 0.0), np.maximum(whole.high - held, 0.0)
-        kind_low, kind_high = self.limits.kind_low, self.limits.kind_high
-        kind = self.limits.kind
-        if len(kind):
-            kind, kind_low, kind_high = kind[self.free], low[1:], high[1:]
-        limits = Limits(low[0], high[0], kind, kind_low, kind_high, len(self.free))
-        return Transport(limits, self.bounds.load[self.free] if len(self.bounds.load) else NOTHING)
+        limits = replace(self.limits.of_rows(self.free), low=low[0], high=high[0])
+        if self.bounds.groups is not None:
+            limits = replace(limits, kind_low=low[1:], kind_high=high[1:])
+        return Transport(limits)
 
     def _complete(
         self, costs: Any, units: Labels, potentials: Floats, missed: float
@@ -362,7 +345,7 @@ class SizedSolver:
         rest = np.asarray(costs[self.free], dtype=np.float64)
         transport = self._rest(units)
         try:
-            flow = transport.solve(rest / transport.mass[:, None], potentials)
+            flow = transport.solve(rest / transport.limits.load[:, None], potentials)
         except InfeasibleFlowError:
             return rest.argmin(axis=1).astype(np.int32), potentials
         return flow.labels, flow.potentials

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from contextlib import suppress
 from typing import Any
 
 from coterie.cli._job.request import Job
@@ -27,6 +28,9 @@ def features_of(job: Job, screen: Screen) -> Any:
 
 def fit(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str], float]:
     """The fitted model, what it warned of, and the seconds it took."""
+    from scipy.sparse import issparse
+    from sklearn.utils import get_tags
+
     from coterie.exceptions import (
         DeadEndError,
         InfeasibleConstraintsError,
@@ -35,11 +39,14 @@ def fit(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str], float]:
     )
 
     model = job.estimator()
+    if issparse(X) and not get_tags(model).input_tags.sparse:
+        why = "takes no text, and no matrix in which only some values are stored"
+        raise Trouble(f"{job.choice.method.name} {why}; `coterie methods` lists what each takes")
     words = "clustering (a first run also compiles its loops)"
     with screen.stage(words) as stage, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", ViolatedConstraintsWarning)  # told at the end, in full
-        if hasattr(model, "set_callbacks"):
+        with suppress(AttributeError):  # scikit-learn before 1.9 has no callbacks
             model.set_callbacks(FitSteps(stage))
         start = time.perf_counter()
         try:
@@ -53,7 +60,7 @@ def fit(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str], float]:
             name, problem = job.choice.method.name, told(error)
             raise Trouble(problem if name in problem else f"{name}: {problem}") from None
         seconds = time.perf_counter() - start
-    if hasattr(model, "set_callbacks"):
+    with suppress(AttributeError):
         model.set_callbacks()
     notes = list(dict.fromkeys(in_options(str(warning.message)) for warning in caught))
     return model, notes, seconds

@@ -6,10 +6,10 @@ import difflib
 import json
 from typing import TYPE_CHECKING, Any
 
-from coterie.cli._speak.trouble import INFEASIBLE, Trouble, one_line
+from coterie.cli._speak.trouble import INFEASIBLE, OPTIONS, Trouble, one_line
 
 if TYPE_CHECKING:
-    from coterie.cli._job.request import Request
+    from coterie.cli._options import Request
     from coterie.constraints import Constraints
     from coterie.methods import Choice, Method, Task
 
@@ -136,33 +136,19 @@ def _bound(name: str, text: str) -> Any:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-# Parameters that have an option of their own.
-_OPTIONS = {
-    "n_clusters": "-k",
-    "n_components": "-k",
-    "random_state": "--seed",
-    "connectivity": "--connected",
-    "metric": "--metric",
-    "size_min": "--size-min",
-    "size_max": "--size-max",
-    "group_min": "--group-min",
-    "group_max": "--group-max",
-}
-
-
 def _settings(request: Request, choice: Choice) -> dict[str, Any]:
     """What `--set name=value` says about parameters of the method."""
     found: dict[str, Any] = {}
     if not request.settings:
         return found
-    allowed = set(choice.method.estimator().get_params()) - {*_OPTIONS, "verbose", "warm_start"}
+    allowed = set(choice.method.estimator().get_params()) - {*OPTIONS, "verbose", "warm_start"}
     for setting in request.settings:
         name, equals, value = setting.partition("=")
         name = name.strip().replace("-", "_")
         if not equals:
             raise Trouble(f"--set {setting}: write it as name=value")
-        if name in _OPTIONS:
-            raise Trouble(f"--set {setting}: say that with {_OPTIONS[name]}")
+        if name in OPTIONS:
+            raise Trouble(f"--set {setting}: say that with {OPTIONS[name]}")
         if name not in allowed:
             near = difflib.get_close_matches(name, sorted(allowed), n=1)
             hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(allowed))}"

@@ -6,10 +6,10 @@ import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coterie.cli._job.method import choose_method
+from coterie.cli._options import Request
 from coterie.cli._speak.trouble import Trouble, in_options, told
 
 if TYPE_CHECKING:
@@ -21,52 +21,6 @@ if TYPE_CHECKING:
 
 _LABELS, _SURE = re.compile(r"cluster(_\d+)?"), re.compile(r"probability(_\d+)?")
 PAIR_COLUMNS = "i, j, kind (must-link or cannot-link), and if you like weight, confidence, hard, source"
-
-
-@dataclass
-class Request:
-    """The options that commands share, as they were typed."""
-
-    data: Path
-    n_clusters: int | None = None
-    id_column: str | None = None
-    pairs: Path | None = None
-    labels: str | None = None
-    distinct: str | None = None
-    across: str | None = None
-    connected: Path | None = None
-    method: str = "auto"
-    size_min: str | None = None
-    size_max: str | None = None
-    load: str | None = None
-    weight: str | None = None
-    group: str | None = None
-    group_min: str | None = None
-    group_max: str | None = None
-    columns: Sequence[str] = ()
-    drop: Sequence[str] = ()
-    numeric: Sequence[str] = ()
-    category: Sequence[str] = ()
-    text: Sequence[str] = ()
-    map_columns: str | None = None
-    scale: bool = True
-    impute: bool = False
-    metric: str = "auto"
-    seed: int = 0
-    settings: Sequence[str] = ()
-
-    def roles(self) -> dict[str, str]:
-        """Columns that are used for something else than telling items apart, and for what."""
-        given = {
-            "id": self.id_column,
-            "known labels": self.labels,
-            "distinct groups": self.distinct,
-            "groups that stay apart": self.across,
-            "load": self.load,
-            "weight": self.weight,
-            "group": self.group,
-        }
-        return {column: f"used as {use}" for use, column in given.items() if column is not None}
 
 
 @dataclass
@@ -125,7 +79,7 @@ def prepare(request: Request, screen: Screen) -> Job:
 
     table = read_data(request, screen)
     for option in ("columns", "drop", "numeric", "category", "text"):
-        setattr(request, option, _names(getattr(request, option), table))
+        vars(request)[option] = _names(vars(request)[option] or (), table)
     k = request.n_clusters
     if k is not None and k > table.n_rows:
         raise Trouble(f"-k {k}, but {request.data.name} has {table.n_rows:,} rows; ask for fewer clusters")
@@ -136,11 +90,11 @@ def prepare(request: Request, screen: Screen) -> Job:
             plan = plan_features(
                 table,
                 leave_out={**_earlier_labels(request, table), **request.roles()},
-                columns=list(request.columns) or None,
-                drop=request.drop,
-                numeric=request.numeric,
-                category=request.category,
-                text=request.text,
+                columns=request.columns or None,
+                drop=request.drop or (),
+                numeric=request.numeric or (),
+                category=request.category or (),
+                text=request.text or (),
                 scale=request.scale,
                 impute=request.impute,
             )
@@ -178,7 +132,8 @@ def _names(values: Sequence[str], table: Table) -> list[str]:
 
 def _earlier_labels(request: Request, table: Table) -> dict[str, str]:
     """Columns that `coterie cluster` or `apply` may have written: the old answer is no feature."""
-    wished = {*request.columns, *request.numeric, *request.category, *request.text}
+    chosen = (request.columns, request.numeric, request.category, request.text)
+    wished = {name for names in chosen for name in names or ()}
     why = "looks like the clusters of an earlier run; --category takes it all the same"
     found = {name: why for name in table.names if _LABELS.fullmatch(name) and name not in wished}
     if found:  # alone, a column of that name is the user's own

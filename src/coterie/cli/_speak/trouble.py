@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+
+from coterie.exceptions import ParameterError
 
 DONE, FAULT, BAD_INPUT, INFEASIBLE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
@@ -39,37 +42,56 @@ def printable(text: str) -> str:
     return "".join(x if x == "\n" or x.isprintable() else "\N{REPLACEMENT CHARACTER}" for x in text)
 
 
-# What the package calls things, and what they are called here.
-_OPTIONS = {
-    r"`?\bsize_weight\b`?": "--load",
-    r"`?\bsample_weight\b`?": "--weight",
-    r"`?\bn_(?:clusters|components) \((\d+)\)`?": r"-k \1",
-    r"`?\bn_(?:clusters|components)(?:=|\b)`?": "-k ",
-    r"`?\b(size|group)_(min|max)\b`?": r"--\1-\2",
-    r"`?\bn_folds(?:=|\b)`?": "--folds ",
-    r"`ids=`": "--id",
-    r"\bX has n_samples=": "the table has ",
-    r"; see to_frame\(\)": "; see constraints.csv",
-    r"\b([Tt]he|a) connectivity\b": r"\1 map",
-    r"`?\bconnectivity\b`?": "--connected",
-    r"\b(on_dead_end|linkage)=[\"'](\w+)[\"']": r"--set \1=\2",
-    r"\bmetric=[\"']euclidean[\"']": "--metric sqeuclidean",
-    r"\bmetric=[\"'](\w+)[\"']": r"--metric \1",
-    r"`?\bdistance_threshold(?:=|\b)`?": "--set distance_threshold=",
-    r" See blocked_\.": " See run.json.",
-    r"(?s)Sparse data was passed.*": "it takes no text, and no matrix in which only some values are stored",
-    r"pass X\.toarray\(\), or fewer features, .*": "take --set linkage=single, or fewer columns.",
-    r"`budget`": "--set budget=...",
-    r" \(n_items=\d+\)": "",
-    r"(?s)Expected 2D array, got .*": "a table of numbers is needed, one row for each cluster",
-    r"\bduplicate points in X\b": "rows that are equal",
+# Parameters of the package that have an option of their own.
+OPTIONS = {
+    "n_clusters": "-k",
+    "n_components": "-k",
+    "random_state": "--seed",
+    "connectivity": "--connected",
+    "metric": "--metric",
+    "size_min": "--size-min",
+    "size_max": "--size-max",
+    "group_min": "--group-min",
+    "group_max": "--group-max",
+    "size_weight": "--load",
+    "sample_weight": "--weight",
+    "groups": "--group",
+    "n_folds": "--folds",
+    "ids": "--id",
 }
+# Other names, and what they are called here.
+_NAMES = {
+    **OPTIONS,
+    "budget": "--set budget",
+    "distance_threshold": "--set distance_threshold",
+    "n_items": "rows:",
+}
+_PLACES = {"connectivity": "map", "to_frame()": "constraints.csv", "blocked_": "run.json"}
+_NAME = re.compile(r"(`?)\b([a-z]\w*)\b(?:(=)([\"']?)([\w.+-]*)\4| \((\d+)\))?\1")
 
 
-def in_options(text: str) -> str:
-    """A message of the package in the words of the command line."""
-    for pattern, words in _OPTIONS.items():
-        text = re.sub(pattern, words, text)
+def in_options(text: str, parameters: Collection[str] = ()) -> str:
+    """A message of the package with its names as the command line has them.
+
+    A name is what `parameters` says, what stands before a quoted value, or one of ours that is no English
+    word or is marked as a name; the sentence around it stays.
+    """
+
+    def option(match: re.Match[str]) -> str:
+        mark, name, equals, quote, value, count = match.groups()
+        ours = name in parameters or (name in _NAMES and ("_" in name or mark or equals))
+        if not ours and not (equals and quote):
+            return match[0]
+        word, value = _NAMES.get(name, f"--set {name}"), value or count
+        if (name, value) == ("metric", "euclidean"):
+            value = "sqeuclidean"
+        if "--set" in word:
+            return f"{word}={value}" if value else f"{word}=..." if mark else word
+        return f"{word} {value}" if value else word
+
+    text = _NAME.sub(option, text)
+    for name, word in _PLACES.items():
+        text = text.replace(name, word)
     return text
 
 
@@ -80,4 +102,5 @@ def told(error: BaseException) -> str:
         return f"{where}{error.strerror.lower()}"
     if isinstance(error, MemoryError):
         return f"not enough memory ({error})" if str(error) else "not enough memory"
-    return in_options(str(error)) or type(error).__name__
+    names = error.parameters if isinstance(error, ParameterError) else ()
+    return in_options(str(error), names) or type(error).__name__

@@ -10,7 +10,6 @@ from coterie.cli._job.output_folder import whole_file
 from coterie.cli._job.saved import load_model
 from coterie.cli._speak.screen import Screen
 from coterie.cli._speak.trouble import DONE, Trouble, told
-from coterie.cli.commands.cluster import number_of_clusters
 
 
 def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: bool, force: bool) -> int:
@@ -22,6 +21,7 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
     fitted, plan = bundle["model"], bundle["plan"]
     if not hasattr(fitted, "predict"):
         raise Trouble(f"{type(fitted).__name__} cannot label new rows; cluster them together with the old")
+    account = fitted.account()
     try:
         with screen.stage(f"reading {data.name}"):
             table = read_table(data)
@@ -38,10 +38,10 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
         try:
             with screen.stage("finding the nearest clusters"):
                 labels = fitted.predict(X)
-                sure = fitted.predict_proba(X).max(axis=1) if hasattr(fitted, "predict_proba") else None
+                sure = None if account.certainty is None else fitted.predict_proba(X).max(axis=1)
         except (ValueError, TypeError) as error:
             raise Trouble(told(error)) from None
-        if getattr(fitted, "metric", None) == "cosine":
+        if account.metric == "cosine":
             labels, told_empty = _without_empty_rows(labels, X)
             notes += told_empty
         column = free_name(table, "cluster")
@@ -56,7 +56,7 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
 
     from coterie.report._facts import IN_DOUBT
 
-    sizes = np.bincount(labels[labels >= 0], minlength=number_of_clusters(fitted)).tolist()
+    sizes = np.bincount(labels[labels >= 0], minlength=account.n_clusters).tolist()
     left = int((labels < 0).sum())
     for note in notes:
         screen.say(note)

@@ -6,9 +6,8 @@ import hashlib
 import shlex
 import time
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coterie._words import count_of
 from coterie.cli._job.fit import features_of, fit
@@ -17,6 +16,9 @@ from coterie.cli._job.request import Job, Request, prepare
 from coterie.cli._speak.command_line import typed, with_options
 from coterie.cli._speak.screen import Screen, as_json
 from coterie.cli._speak.trouble import DONE, Trouble, in_options, one_line
+
+if TYPE_CHECKING:
+    from coterie.base import Certainty
 
 RUN_FORMAT, MODEL_FORMAT = "coterie-run", "coterie-model"
 _MOST_LISTED = 200  # columns that a plan lists
@@ -109,12 +111,10 @@ def _write(
     )
     labels_file = f"labels.{_WRITTEN_AS.get(ending.lower(), 'csv')}"
     facts["label_column"] = free_name(job.table, "cluster")
-    sure = {}
-    if hasattr(model, "responsibilities_"):
-        from coterie.report._facts import own_probability
-
+    sure, certainty = {}, model.account().certainty
+    if certainty is not None:
         facts["probability_column"] = free_name(job.table, "probability")
-        sure[facts["probability_column"]] = own_probability(model, model.labels_)
+        sure[facts["probability_column"]] = certainty.own(model.labels_)
     with screen.stage("writing labels"):
         try:
             write_table(job.table, folder / labels_file, {facts["label_column"]: model.labels_, **sure})
@@ -221,7 +221,7 @@ def _plan(job: Job) -> dict[str, Any]:
         "connected": None if job.neighbours is None else job.neighbours.facts(),
         "method": method.name,
         "reason": job.choice.reason,
-        "metric": method.metrics[job.metric] or method.measure,
+        "metric": method.metrics[job.metric] or method.about.measure,
         "parameters": job.parameters,
         "seed": job.request.seed,
     }
@@ -247,9 +247,10 @@ def _outcome(model: Any) -> dict[str, Any]:
 
     labels = np.asarray(model.labels_)
     broken = model.violations_
-    k = number_of_clusters(model)
+    account = model.account()
+    k = account.n_clusters
     facts = {
-        "n_clusters": int(k),
+        "n_clusters": k,
         "sizes": np.bincount(labels[labels >= 0], minlength=k).tolist(),
         "n_outliers": int((labels < 0).sum()),
         "objective": float(model.objective_),
@@ -259,34 +260,24 @@ def _outcome(model: Any) -> dict[str, Any]:
         "n_broken": broken.n_broken,
         "shortfalls": [str(one) for one in broken.shortfalls],
     }
-    if hasattr(model, "prices_"):
-        facts["loads"], facts["prices"] = model.sizes_, model.prices_
-    if hasattr(model, "blocked_"):
-        facts["n_islands"], facts["n_roots"] = model.n_islands_, model.n_roots_
-        facts["repaired"] = bool(model.repaired_)
-        facts["blocked"] = [in_options(block.told) for block in islice(model.blocked_, _MOST_LISTED)]
-    if hasattr(model, "responsibilities_"):
-        facts["doubt"] = _doubt(model)
+    facts |= account.figures
+    if "blocked" in facts:
+        facts["blocked"] = [in_options(one) for one in facts["blocked"]]
+    if account.certainty is not None:
+        facts["doubt"] = _doubt(account.certainty, labels)
     return facts
 
 
-def number_of_clusters(model: Any) -> int:
-    """How many clusters there are: found by the fit, or asked for; then some may be empty."""
-    asked = getattr(model, "n_clusters", None) or getattr(model, "n_components", None)
-    return int(getattr(model, "n_clusters_", None) or asked)  # type: ignore[arg-type]
-
-
-def _doubt(model: Any) -> dict[str, Any]:
+def _doubt(certainty: Certainty, labels: Any) -> dict[str, Any]:
     """How sure a model with probabilities is, and how it found them."""
-    from coterie.report._facts import IN_DOUBT, WIDE_OPEN, own_probability
+    from coterie.report._facts import IN_DOUBT, WIDE_OPEN
 
-    own = own_probability(model, model.labels_)
-    dropped = getattr(model, "dropped_constraints_", None)
+    own, dropped = certainty.own(labels), certainty.dropped
     return {
         **{f"below_{limit:g}": int((own < limit).sum()) for limit in (IN_DOUBT, WIDE_OPEN)},
-        "inference": in_options(str(getattr(model, "inference_", ""))),
+        "inference": in_options(certainty.inference or ""),
         "cannot_links_dropped": 0 if dropped is None else int(dropped.cannot_table.n),
-        "collapsed": [int(h) for h in getattr(model, "collapsed_", ())],
+        "collapsed": list(certainty.collapsed),
     }
 
 
@@ -300,8 +291,7 @@ def _summary(model: Any, facts: dict[str, Any]) -> list[str]:
     if asked is not None and asked != len(sizes):
         lines.append(f"{count_of(asked, 'cluster')} were asked for. What keeps these apart:")
         lines += [f"  {line}" for line in facts.get("blocked", [])[:_MOST_BLOCKED]]
-    if facts.get("repaired"):
-        lines.append(_repaired(facts))
+    lines += model.account().remarks
     if facts["n_stated"] or facts["shortfalls"]:
         lines.append(in_options(str(model.violations_)))
     if "doubt" in facts:
@@ -320,13 +310,6 @@ def _in_doubt(doubt: dict[str, Any]) -> list[str]:
         which = ", ".join(map(str, doubt["collapsed"]))
         lines.append(f"Shrunk to almost nothing in some direction: cluster {which}; see the report.")
     return lines
-
-
-def _repaired(facts: dict[str, Any]) -> str:
-    return (
-        f"Merging came to an end at {facts['n_roots']:,} clusters; from there items were given clusters "
-        "anew, so that everything holds. These clusters are no cut of the tree."
-    )
 
 
 def command_again() -> str:

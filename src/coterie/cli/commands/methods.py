@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from coterie.cli._speak.screen import Screen
 from coterie.cli._speak.trouble import DONE
 from coterie.methods import AUTO_RULE, METHODS
@@ -13,17 +11,10 @@ def methods(screen: Screen) -> int:
     """List the registry, and the rule of `--method auto`."""
     screen.table(
         ["method", "what it does", "when", "source"],
-        [(method.name, method.what, method.when, method.source) for method in METHODS],
+        [(one.name, one.about.what, one.about.when, one.about.source) for one in METHODS],
     )
     screen.say("--method auto takes one by this rule, and says why:")
     screen.say(AUTO_RULE)
-    screen.finish({"methods": [_facts(method) for method in METHODS], "auto": AUTO_RULE})
+    if screen.machine:
+        screen.finish({"methods": [method.facts() for method in METHODS], "auto": AUTO_RULE})
     return DONE
-
-
-def _facts(method: object) -> dict[str, object]:
-    facts = asdict(method)  # type: ignore[call-overload]
-    facts["metrics"] = sorted(facts["metrics"])
-    facts["kinds"], facts["bounds"] = sorted(facts["kinds"]), sorted(facts["bounds"])
-    del facts["plain"]
-    return facts

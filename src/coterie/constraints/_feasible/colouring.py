@@ -8,8 +8,7 @@ a million edges. Peeling and greedy colouring are linear in what was stated; the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +22,7 @@ _SMALL_CLIQUE = 8
 _MAX_PEEL_ROUNDS = 64
 
 
-@dataclass(frozen=True, eq=False)
-class ApartGraph:
+class ApartGraph(NamedTuple):
     """Which nodes are apart: explicit edges (CSR), cliques, and partitions, each with its transpose.
 
     Node v lies in the cliques `node_clique[node_clique_ptr[v]:node_clique_ptr[v + 1]]`, and likewise in
@@ -81,8 +79,7 @@ class ApartGraph:
 
 def apart_graph(contracted: Contracted) -> ApartGraph:
     """The part of the contracted graph that has any edge, renumbered."""
-    lengths = np.diff(contracted.clique_indptr)
-    cliques = np.split(contracted.clique_nodes, contracted.clique_indptr[1:-1]) if len(lengths) else []
+    cliques = contracted.cliques
     parts, twins, twin_of = _without_twins(contracted)
     # a partition with one node a code is a clique
     cliques += [nodes for nodes, codes in parts if len(np.unique(codes)) == len(codes)]
@@ -218,16 +215,8 @@ def core_edges(
 
 @kernel
 def _peel(
-    indptr: IntArray,
-    indices: IntArray,
-    node_clique_ptr: IntArray,
-    node_clique: IntArray,
-    clique_left: IntArray,
-    node_part_ptr: IntArray,
-    node_set: IntArray,
-    node_code: IntArray,
-    set_left: IntArray,
-    code_left: IntArray,
+    graph: ApartGraph,
+    left: tuple[IntArray, IntArray, IntArray],
     k: int,
     max_rounds: int,
     degree: IntArray,
@@ -237,9 +226,12 @@ def _peel(
 ) -> int:
     """Delete nodes of degree < k as long as there are any; returns how many, in `order`.
 
-    Written: `*_left` (members still there), `degree` (explicit edges still there), `removed`, `order`,
-    `stack`. `removed` is 1 for a node on the stack and 2 for a node that is gone.
+    Written: `left` (members still there of cliques, partitions and codes), `degree` (explicit edges still
+    there), `removed`, `order`, `stack`. `removed` is 1 for a node on the stack, 2 for one that is gone.
     """
+    indptr, indices, node_clique_ptr, node_clique = graph[1:5]
+    node_part_ptr, node_set, node_code = graph[6:9]
+    clique_left, set_left, code_left = left
     n = indptr.shape[0] - 1
     count = 0
     for _ in range(max_rounds):
@@ -289,36 +281,16 @@ def peel(graph: ApartGraph, k: int) -> tuple[IntArray, BoolArray]:
     n = graph.n_nodes
     removed = np.zeros(n, dtype=np.int64)
     order = np.empty(n, dtype=np.int64)
-    count = _peel.for_work(2 * graph.n_entries)(
-        graph.indptr,
-        graph.indices,
-        graph.node_clique_ptr,
-        graph.node_clique,
-        graph.clique_size.copy(),
-        graph.node_part_ptr,
-        graph.node_set,
-        graph.node_code,
-        graph.set_size.copy(),
-        graph.code_size.copy(),
-        k,
-        _MAX_PEEL_ROUNDS,
-        np.diff(graph.indptr),
-        removed,
-        order,
-        np.empty(n + 1, dtype=np.int64),
-    )
+    left = graph.clique_size.copy(), graph.set_size.copy(), graph.code_size.copy()
+    degree, stack = np.diff(graph.indptr), np.empty(n + 1, dtype=np.int64)
+    loop = _peel.for_work(2 * graph.n_entries)
+    count = loop(graph, left, k, _MAX_PEEL_ROUNDS, degree, removed, order, stack)
     return order[:count], removed != 2
 
 
 @kernel
 def _colour_in_order(
-    indptr: IntArray,
-    indices: IntArray,
-    node_clique_ptr: IntArray,
-    node_clique: IntArray,
-    node_part_ptr: IntArray,
-    node_set: IntArray,
-    node_code: IntArray,
+    graph: ApartGraph,
     k: int,
     order: IntArray,
     colour: IntArray,
@@ -334,6 +306,8 @@ def _colour_in_order(
     Written: `colour` (in: -1 or a colour already given), `used` (a row of colours for each clique, from
     `row` on), `first_free` (clique), `owner` (partition x colour: the code that holds it), `mark` (colour).
     """
+    indptr, indices, node_clique_ptr, node_clique = graph[1:5]
+    node_part_ptr, node_set, node_code = graph[6:9]
     n = indptr.shape[0] - 1
     for v in range(n):
         if colour[v] >= 0:
@@ -391,13 +365,7 @@ def colour_in_order(graph: ApartGraph, k: int, order: IntArray, colour: IntArray
     np.maximum.at(width, graph.node_clique, np.repeat(degree, np.diff(graph.node_clique_ptr)) + 1)
     row = np.concatenate([[0], np.cumsum(np.minimum(width, n_colours))]).astype(np.int64)
     failed = _colour_in_order.for_work(2 * graph.n_entries)(
-        graph.indptr,
-        graph.indices,
-        graph.node_clique_ptr,
-        graph.node_clique,
-        graph.node_part_ptr,
-        graph.node_set,
-        graph.node_code,
+        graph,
         n_colours,
         order,
         colour,

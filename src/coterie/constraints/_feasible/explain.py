@@ -1,7 +1,7 @@
 """Why constraints cannot be met: `Constraints.explain` and its answer.
 
 The conflict shown is irreducible where that was decided within the budget. What to drop is worked out in
-`_repair.py`.
+`repair`.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         label_chains,
         shortest_tree,
         sparse_graph,
+        units_of,
     )
     from coterie.constraints._model.pair_by_pair import MOST_GROUP_PAIRS, StatedPairs, stated_pairs
     from coterie.constraints._model.statements import (
@@ -21,6 +22,5 @@ if TYPE_CHECKING:
         find_rows,
         log_odds,
     )
-    from coterie.constraints._model.violations import said
 
 __all__, __getattr__, __dir__ = attach(__name__)

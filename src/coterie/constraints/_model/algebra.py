@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from coterie.constraints._model.statements import BoolArray, IntArray, Pairs, canonical, merge_groups, stack
+from coterie.constraints._model.statements import BoolArray, IntArray, canonical, merge_groups, stack
 from coterie.constraints._reading.inputs import Ids, whole_number
 from coterie.constraints._reading.sample import as_generator
 
@@ -75,8 +76,7 @@ def take_rows(c: Constraints, rows: Any) -> Constraints:
     tables = []
     for table in (c.must_table, c.cannot_table):
         kept = table.take(inside[table.ij].all(axis=1))
-        renumbered = (number[kept.ij], kept.weight, kept.confidence, kept.hard, kept.source, kept.sources)
-        tables.append(canonical(Pairs(*renumbered), "sum"))
+        tables.append(canonical(replace(kept, ij=number[kept.ij]), "sum"))
     groups = [part for group in c.groups if (part := group.take(inside, number)) is not None]
     ids = None if c._ids is None else Ids(c._ids.values[chosen])
     return type(c)._from_parts(len(chosen), tables[0], tables[1], merge_groups(groups, "sum"), ids)

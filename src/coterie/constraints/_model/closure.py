@@ -11,11 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from coterie._compiled import kernel
 from coterie.constraints._model.statements import FloatArray, Group, IntArray, Pairs, frozen
+
+if TYPE_CHECKING:
+    from coterie.constraints._constraints import Constraints
 
 
 @kernel
@@ -150,9 +154,47 @@ class Contracted:
         return frozen(np.bincount(self.component, minlength=self.n_components), np.int64)
 
     @property
+    def edges(self) -> tuple[IntArray, IntArray]:
+        """The stated cannot-links between components, each once, and a row of the table for each."""
+        head = np.repeat(np.arange(self.n_components), np.diff(self.indptr))
+        once = head < self.indices
+        return np.column_stack([head[once], self.indices[once]]), self.pair[once]
+
+    @property
+    def clique_of(self) -> IntArray:
+        """The clique of each of `clique_nodes`."""
+        return np.repeat(np.arange(len(self.clique_group)), np.diff(self.clique_indptr))
+
+    @property
+    def cliques(self) -> list[IntArray]:
+        """The components of each clique."""
+        return np.split(self.clique_nodes, self.clique_indptr[1:-1]) if len(self.clique_group) else []
+
+    @property
+    def part_codes(self) -> IntArray:
+        """The code of each component (columns) in each of `parts`; -1 where it has none."""
+        found = np.full((len(self.parts), self.n_components), -1, dtype=np.int64)
+        for row, (nodes, codes, _) in zip(found, self.parts, strict=True):
+            row[nodes] = codes
+        return found
+
+    @property
     def n_contradictions(self) -> int:
         """Number of statements that keep apart what must join."""
         return len(self.broken_pairs) + len(self.broken_groups)
+
+
+def units_of(known: Constraints, obey: Literal["all", "hard"]) -> tuple[IntArray, IntArray, IntArray]:
+    """The items that statements name, the unit of each, and the component of each unit.
+
+    A unit is what must-links and labels join: all of them ("all"), or those that are hard.
+    """
+    items = known.constrained_items
+    binding = known if obey == "all" else known.only_hard()
+    if not binding:
+        return items, np.arange(len(items), dtype=np.int64), items
+    component, unit = np.unique(binding.components[items], return_inverse=True)
+    return items, unit.astype(np.int64), component
 
 
 def find_components(n_items: int, must: Pairs, groups: Sequence[Group]) -> IntArray:

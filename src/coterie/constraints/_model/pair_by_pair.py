@@ -1,4 +1,4 @@
-"""Soft statements as pairs, one by one: for methods whose price of a pair depends on the pair."""
+"""Soft constraints expanded to pairs, for methods whose penalty depends on the pair."""
 
 from __future__ import annotations
 

@@ -95,22 +95,19 @@ class Pairs:
 
     def take(self, rows: Any) -> Pairs:
         """The given rows, which must keep the canonical order."""
-        return Pairs(
-            self.ij[rows],
-            self.weight[rows],
-            self.confidence[rows],
-            self.hard[rows],
-            self.source[rows],
-            self.sources,
-        )
+        columns: list[Any] = [column[rows] for column in self._columns]
+        return Pairs(*[*columns, self.sources])
 
     def source_names(self) -> list[str | None]:
         """The source of each pair, None where not stated."""
         return [None if code < 0 else self.sources[code] for code in self.source.tolist()]
 
+    @property
+    def _columns(self) -> tuple[Any, ...]:
+        return self.ij, self.weight, self.confidence, self.hard, self.source
+
     def __reduce__(self) -> tuple[Any, ...]:
-        columns = (self.ij, self.weight, self.confidence, self.hard, self.source, self.sources)
-        return Pairs, columns
+        return Pairs, (*self._columns, self.sources)
 
 
 def log_odds(confidence: FloatArray) -> FloatArray:
@@ -155,14 +152,9 @@ def stack(first: Pairs, second: Pairs) -> Pairs:
         # one entry more, so that code -1 (not stated) maps to -1
         lookup = np.array([*(table[name] for name in pairs.sources), -1], dtype=np.int32)
         codes.append(lookup[pairs.source])
-    return Pairs(
-        np.concatenate([first.ij, second.ij]),
-        np.concatenate([first.weight, second.weight]),
-        np.concatenate([first.confidence, second.confidence]),
-        np.concatenate([first.hard, second.hard]),
-        np.concatenate(codes),
-        tuple(table),
-    )
+    both = zip(first._columns[:-1], second._columns[:-1], strict=True)
+    columns: list[Any] = [np.concatenate(halves) for halves in both]
+    return Pairs(*[*columns, np.concatenate(codes), tuple(table)])
 
 
 def canonical(pairs: Pairs, merge: Literal["sum", "max"]) -> Pairs:

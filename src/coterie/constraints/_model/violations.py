@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie._words import format_number
 from coterie.constraints._model.statements import CANNOT_LINK, MUST_LINK, Group, IntArray, Pairs
 from coterie.constraints._reading.frames import build_frame
 from coterie.constraints._reading.inputs import Ids, item_name
@@ -19,11 +20,6 @@ if TYPE_CHECKING:
     from coterie.constraints._constraints import Constraints
 
 _SHOWN = 10
-
-
-def said(value: float) -> str:
-    """A number as people write it: whole ones whole, however large."""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.6g}"
 
 
 @dataclass(frozen=True)
@@ -91,7 +87,9 @@ class Shortfall:
     def __str__(self) -> str:
         of = "" if self.group is None else f" of group {self.group!r}"
         how = "too few" if self.size < self.size_min else "too many"
-        return f"cluster {self.cluster} holds {said(self.size)}{of}, {said(self.amount)} {how}"
+        return (
+            f"cluster {self.cluster} holds {format_number(self.size)}{of}, {format_number(self.amount)} {how}"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from coterie.constraints._model.frozen_items import FrozenItems
 from coterie.constraints._model.statements import (
     CANNOT_LINK,
     MUST_LINK,
@@ -37,14 +38,13 @@ from coterie.constraints._reading.inputs import (
 )
 
 
-class Buildable:
+class Buildable(FrozenItems):
     """The fields of `Constraints`, and the ways to fill them."""
 
-    _n_items: int
+    _fields = ("_n_items", "_must", "_cannot", "_groups", "_ids")
     _must: Pairs
     _cannot: Pairs
     _groups: tuple[Group, ...]
-    _ids: Ids | None
 
     def __init__(
         self,
@@ -91,23 +91,7 @@ class Buildable:
     def _set(
         self, n_items: int, must: Pairs, cannot: Pairs, groups: Sequence[Group], ids: Ids | None
     ) -> None:
-        for name, value in (
-            ("_n_items", n_items),
-            ("_must", must),
-            ("_cannot", cannot),
-            ("_groups", tuple(groups)),
-            ("_ids", ids),
-        ):
-            object.__setattr__(self, name, value)
-
-    @classmethod
-    def _from_parts(
-        cls, n_items: int, must: Pairs, cannot: Pairs, groups: Sequence[Group], ids: Ids | None
-    ) -> Self:
-        """Build from canonical parts, unchecked."""
-        new = cls.__new__(cls)
-        new._set(n_items, must, cannot, groups, ids)
-        return new
+        super()._set(n_items, must, cannot, tuple(groups), ids)
 
     @classmethod
     def from_labels(

@@ -24,7 +24,10 @@ from coterie.constraints._model.statements import (
 
 RowName = Callable[[int], str]  # how a complaint names a row
 
-_FORM = "must be a list of pairs such as [(0, 1), (4, 7)]"
+_FORMS = {
+    2: "must be a list of pairs such as [(0, 1), (4, 7)]",
+    3: "must be a list of triples such as [(0, 1, 2), (5, 3, 4)]",
+}
 _LARGEST = 2**62
 
 
@@ -122,16 +125,17 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, float) and value != value
 
 
-def read_pairs(value: Any, name: str, ids: Ids | None) -> IntArray:
-    """Turn a list or array of pairs into an (m, 2) array of row numbers, not yet checked for range."""
+def read_pairs(value: Any, name: str, ids: Ids | None, width: int = 2) -> IntArray:
+    """Turn a list or array of pairs (or triples) into an array of row numbers, not yet checked for range."""
+    nothing = np.empty((0, width), dtype=np.int64)
     if value is None:
-        return np.empty((0, 2), dtype=np.int64)
+        return nothing
     if hasattr(value, "tocoo"):
         raise TypeError(f"{name} is a sparse matrix; build from it with Constraints.from_matrix(matrix).")
     if hasattr(value, "columns"):
         raise TypeError(f"{name} is a data frame; build from it with Constraints.from_frame(frame).")
     if isinstance(value, str) or not hasattr(value, "__iter__"):
-        raise TypeError(f"{name} {_FORM}; got {value!r}.")
+        raise TypeError(f"{name} {_FORMS[width]}; got {value!r}.")
     rows: Any = value if isinstance(value, np.ndarray) else list(value)
     try:
         # of a list, objects: what is no number stays as it was and can be named
@@ -139,15 +143,13 @@ def read_pairs(value: Any, name: str, ids: Ids | None) -> IntArray:
     except ValueError:  # rows of different lengths
         array = np.empty(0)
     if len(rows) == 0:
-        return np.empty((0, 2), dtype=np.int64)
-    if array.ndim != 2 or array.shape[1] != 2:
-        raise ValueError(_shape_complaint(rows, name))
+        return nothing
+    if array.ndim != 2 or array.shape[1] != width:
+        raise ValueError(_shape_complaint(rows, name, width))
     if ids is not None:
-        cells = array.tolist()
-        return np.array(
-            [[ids.row(end, f"{name} row {row}") for end in pair] for row, pair in enumerate(cells)],
-            dtype=np.int64,
-        )
+        cells = enumerate(array.tolist())
+        found = [[ids.row(end, f"{name} row {row}") for end in ends] for row, ends in cells]
+        return np.array(found, dtype=np.int64)
     if array.dtype.kind == "i":
         return array.astype(np.int64)
     good = _whole(array)
@@ -179,12 +181,13 @@ def _fits(number: Any) -> bool:
     return bool(abs(number) <= _LARGEST and number == int(number))
 
 
-def _shape_complaint(rows: Any, name: str) -> str:
-    for number, pair in enumerate(rows):
-        length = len(pair) if hasattr(pair, "__len__") and not isinstance(pair, str) else None
-        if length != 2:
-            return f"{name} {_FORM}; row {number} is {pair!r}. Weights go into `weight=`."
-    return f"{name} must have shape (n_pairs, 2)."
+def _shape_complaint(rows: Any, name: str, width: int) -> str:
+    for number, ends in enumerate(rows):
+        length = len(ends) if hasattr(ends, "__len__") and not isinstance(ends, str) else None
+        if length != width:
+            hint = " Weights go into `weight=`." if width == 2 else ""
+            return f"{name} {_FORMS[width]}; row {number} is {ends!r}.{hint}"
+    return f"{name} {_FORMS[width]}; got shape {np.shape(rows)}."
 
 
 def check_range(ij: IntArray, n_items: int, row_name: RowName) -> None:

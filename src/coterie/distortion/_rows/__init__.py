@@ -5,6 +5,6 @@ from typing import TYPE_CHECKING
 from coterie._lazy import attach
 
 if TYPE_CHECKING:
-    from coterie.distortion._rows.points import DensePoints, canonical
+    from coterie.distortion._rows.points import DensePoints, SparsePoints, canonical
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -26,21 +26,8 @@ def category_utility(numeric: Floats, nominal: Index, labels: Index, acuity: flo
       density of standard deviation s. None counts as less than `acuity`, or one item alone would have an
       infinite density.
 
-    Parameters
-    ----------
-    numeric : array of shape (n, number of numeric attributes)
-        Numbers.
-    nominal : array of shape (n, number of nominal attributes)
-        Values as whole numbers from 0; different attributes share none.
-    labels : array of shape (n,)
-        Cluster of each item, from 0; none is empty.
-    acuity : float
-        The smallest standard deviation that counts.
-
-    Returns
-    -------
-    float
-        0 for a single cluster; below 0 where the clusters spread more than the whole.
+    It is 0 for a single cluster, and below 0 where the clusters spread more than the whole. `nominal` holds
+    values as whole numbers from 0, of which different attributes share none; no cluster of `labels` is empty.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the compiled loop of COPCobweb works on: the tree, the items, and who is apart."""
+"""State of COBWEB for its compiled loop: the tree of concepts, the items, and who is apart."""
 
 from __future__ import annotations
 
@@ -125,12 +125,8 @@ def with_more_room(tree: Tree) -> Tree:
 def read_statements(known: Constraints) -> Statements:
     """The constraints between components, as the loop asks for them."""
     graph = known.contracted
-    cliques = np.repeat(np.arange(len(graph.clique_group)), np.diff(graph.clique_indptr))
     order = np.argsort(graph.clique_nodes, kind="stable")
     inside = np.bincount(graph.clique_nodes, minlength=graph.n_components)
-    code = np.full((graph.n_components, len(graph.parts)), -1, dtype=np.int64)
-    for statement, (nodes, codes, _) in enumerate(graph.parts):
-        code[nodes, statement] = codes
     return Statements(
         component=graph.component,
         indptr=graph.indptr,
@@ -139,6 +135,6 @@ def read_statements(known: Constraints) -> Statements:
         clique_indptr=graph.clique_indptr,
         clique_nodes=graph.clique_nodes,
         in_indptr=np.concatenate([[0], np.cumsum(inside)]),
-        in_cliques=cliques[order],
-        code=code,
+        in_cliques=graph.clique_of[order],
+        code=np.ascontiguousarray(graph.part_codes.T),
     )

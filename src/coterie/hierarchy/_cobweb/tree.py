@@ -1,8 +1,8 @@
-"""Compiled loop of COPCobweb: a tree of concepts into which items are sorted one by one.
+"""Incremental concept formation (COBWEB): a tree of concepts into which items are sorted one by one.
 
 Every node keeps sums over its items: the number, counts of nominal values, means and sums of squared
 deviations. A partition of a node into children h then has the category utility (sum_h w_h / N - w / N) / k,
-where w is a node's number of items times its inner sum (see `_category_utility`): so an option is scored from
+where w is a node's number of items times its inner sum (see `category_utility`): so an option is scored from
 a few w, and each child's w with the item added costs one look at the item's attributes.
 
 A must-link component lies in one leaf (`home`), so no split can part it. Who is apart matters among the
@@ -352,7 +352,8 @@ def place(
 ) -> None:
     """Sort in the next items of the order, up to `stop`.
 
-    Returns before that where the nodes do not suffice for another item, or after about `budget` steps.
+    Returns before that where the nodes do not suffice for another item, or after about `budget` steps. One
+    kernel for all four options, hence its length: they share the scores of the children.
     Written: the tree, `home` (the leaf of each component, -1 before it has one), `history` (minus the
     category utility after each item).
     """

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie._words import count_of
+from coterie._words import count_of, format_number
 from coterie.constraints import Constraints
-from coterie.constraints._model import said
 from coterie.constraints._reading import build_frame
 from coterie.hierarchy._linkage.vetoes import Rules
 
@@ -190,7 +189,7 @@ class Blocked:
         for position, codes in zip(self._rules.across, self._codes, strict=True):
             if codes[a] >= 0 and codes[b] >= 0 and codes[a] != codes[b]:
                 return self._by_group(a, b, position)
-        together = said(float(self._loads[a] + self._loads[b]))
+        together = format_number(float(self._loads[a] + self._loads[b]))
         return Block(a, b, "size", None, None, f"{both}: together they hold {together}, more than size_max")
 
     def _by_group(self, a: int, b: int, position: int) -> Block:

@@ -1,4 +1,4 @@
-"""What a map rules out before any merge: must-links that do not hang together, islands without a cluster."""
+"""What a connectivity graph rules out before any merge: torn must-links, islands without a cluster."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from coterie._words import count_of, listed
+from coterie._words import count_of, format_number, listed
 from coterie.adjacency import islands
 from coterie.constraints import Constraints
-from coterie.constraints._model import said, shortest_tree
+from coterie.constraints._model import shortest_tree
 from coterie.exceptions import InfeasibleConstraintsError
 from coterie.hierarchy._linkage.state import Index
 from coterie.hierarchy._linkage.vetoes import Rules
@@ -41,7 +41,8 @@ def island_sizes(graph: Any, known: Constraints, rules: Rules, k: int | None) ->
         parts = " + ".join(map(str, needed[:8].tolist())) + (" + ..." if n_islands > 8 else "")
         raise InfeasibleConstraintsError(
             f"the connectivity has {count_of(n_islands, 'island')}, which need {parts} = {needed.sum():,} "
-            f"clusters of at most {said(rules.cap)}: more than n_clusters={k}. Raise one of them, {way_out}"
+            f"clusters of at most {format_number(rules.cap)}: more than n_clusters={k}. Raise one of "
+            f"them, {way_out}"
         )
     return sizes
 

@@ -1,4 +1,4 @@
-"""All legal merges, in the order made: which loop does it, and what it is given.
+"""Constrained agglomeration: all legal merges in their order, by the loop that suits linkage and data.
 
 | linkage | without connectivity | with connectivity |
 |---|---|---|

@@ -1,4 +1,4 @@
-"""A dead end on a map: small clusters are handed over to their neighbours, unit by unit.
+"""Repair of a dead end under connectivity: small clusters are handed to their neighbours, unit by unit.
 
 Two clusters that may not merge as wholes may still share a third one out between them. A cluster is given
 away from its border inwards, each unit to a neighbouring cluster that may have it, the nearest first. Who

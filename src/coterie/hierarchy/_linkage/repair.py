@@ -1,4 +1,4 @@
-"""When merging ended at too many clusters: all items choose anew among as many as were asked for.
+"""Repair of a dead end: where merging left too many clusters, all items are assigned anew to k of them.
 
 At a dead end every two clusters are kept apart by something, so whole clusters cannot be brought together:
 the units inside have to part again. What is left is an assignment under hard statements (and a cap), which

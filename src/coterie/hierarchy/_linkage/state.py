@@ -1,4 +1,4 @@
-"""What the compiled loops of `_greedy` work on: clusters and vetoes, a k-d tree, a queue, neighbours."""
+"""State of constrained agglomeration in the loops of `greedy`: clusters, vetoes, k-d tree, queue, graph."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Which units may not share a cluster: statements as tags and codes, loads against a cap.
 
-A unit is a must-link component. See `_greedy` for what the compiled loops make of it.
+A unit is a must-link component. See `greedy` for what the compiled loops make of it.
 """
 
 from __future__ import annotations
@@ -101,23 +101,16 @@ def find_rules(known: Constraints, load: Floats, cap: float) -> Rules:
     """Turn statements into rules; `load` is that of the items, empty if each counts 1."""
     graph = known.contracted
     n = graph.n_components
-    head = np.repeat(np.arange(n), np.diff(graph.indptr))
-    once = head < graph.indices
-    pairs = np.column_stack([head[once], graph.indices[once]])
-    lengths = np.diff(graph.clique_indptr)
-    cliques = len(pairs) + np.repeat(np.arange(len(lengths)), lengths)
-    codes = np.full((len(graph.parts), n), -1, dtype=np.int64)
-    for row, (nodes, code, _) in zip(codes, graph.parts, strict=True):
-        row[nodes] = code
+    pairs, pair_row = graph.edges
     unit = np.asarray(graph.component, dtype=np.int64)
     return Rules(
         unit=unit,
         size=np.asarray(graph.sizes),
-        tag=np.concatenate([np.repeat(np.arange(len(pairs)), 2), cliques]),
+        tag=np.concatenate([np.repeat(np.arange(len(pairs)), 2), len(pairs) + graph.clique_of]),
         owner=np.concatenate([pairs.ravel(), graph.clique_nodes]).astype(np.int64),
-        tag_row=np.concatenate([graph.pair[once], graph.clique_group]).astype(np.int64),
+        tag_row=np.concatenate([pair_row, graph.clique_group]).astype(np.int64),
         n_pair_tags=len(pairs),
-        codes=codes,
+        codes=graph.part_codes,
         across=tuple(position for _, _, position in graph.parts),
         load=np.bincount(unit, load if len(load) else None, n).astype(np.float64),
         # sums of loads are rounded, so that a cluster that is just full is not too full

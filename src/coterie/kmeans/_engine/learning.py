@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from coterie._arrays import Floats
 from coterie.assign._core import CoreSolver
-from coterie.base import instance, one_of, real
+from coterie.base import Account, Step, instance, one_of, real
 from coterie.constraints import Constraints
 from coterie.constraints._model import StatedPairs, stated_pairs
 from coterie.kmeans._engine.loop import Outcome
@@ -76,19 +77,19 @@ class LearningClusterer(PrototypeClusterer):
         return MetricLoop(distortion, solver, self.n_clusters, learning=self.learn != "none")
 
     def _best_of(
-        self,
-        X: Any,
-        loop: Any,
-        n_starts: int,
-        begin: Iterator[Floats],
-        finish: Callable[[], None] | None = None,
+        self, X: Any, loop: Any, n_starts: int, begin: Iterator[Floats], finish: Any = None
     ) -> Outcome:
         if n_starts == 1 or not loop.learning or loop.distortion.closed:
             return super()._best_of(X, loop, n_starts, begin)
         # Where a metric creeps along a slope, the start that creeps longest has the least objective, not the
         # best clusters: starts compete before anything is learned.
         loop.learning = False
-        return super()._best_of(X, loop, n_starts, begin, lambda: setattr(loop, "learning", True))
+
+        def learn(best: Outcome, step: Step) -> Outcome:
+            loop.learning = True
+            return loop.run(best.centres, max_iter=self.max_iter, tol=self.tol, step=step)
+
+        return super()._best_of(X, loop, n_starts, begin, learn)
 
     def _starts(self, starts: Starts) -> Iterator[Floats]:
         starts.wary = True
@@ -102,6 +103,11 @@ class LearningClusterer(PrototypeClusterer):
         self.regularized_ = best.regularized
 
     # ---- after it -------------------------------------------------------------------------------------
+
+    def account(self) -> Account:
+        """As for every prototype, with what each feature counts; see `ConstrainedClusterMixin.account`."""
+        by_feature = self.learn != "none" and np.shape(self.metric_) == (self.n_features_in_,)
+        return replace(super().account(), feature_weights=self.metric_ if by_feature else None)
 
     def transform(self, X: Any) -> Any:
         """Distance of each row to each centre, under the learned metric; the least is that of `predict`.

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coterie._arrays import NOBODY, Floats, Index, Labels
+from coterie._arrays import NOBODY, NOTHING, Floats, Index, Labels
 from coterie._compiled import kernel
 from coterie.assign._core import CoreSolver
-from coterie.distortion import LinearDistortion
+from coterie.distortion import Distortion
+from coterie.distortion._rows import SparsePoints
 
 # Candidates that are looked at to refill an empty cluster.
 _MOST_TRIED = 100
@@ -29,7 +30,7 @@ class Outcome:
     """Where a start ended."""
 
     labels: Labels
-    centres: Floats
+    centres: Any
     inertia: float
     objective: float
     history: list[float]
@@ -80,7 +81,7 @@ class PrototypeLoop:
     # whether something was learned after the last labels, so that they may not be the best any more
     restless = False
 
-    def __init__(self, distortion: LinearDistortion, solver: CoreSolver | None, k: int, share: float) -> None:
+    def __init__(self, distortion: Distortion, solver: CoreSolver | None, k: int, share: float) -> None:
         """`share` is what the distortion counts in the objective."""
         self.distortion, self.solver, self.k, self.share = distortion, solver, k, share
         self.skip = NOBODY
@@ -179,16 +180,8 @@ class PrototypeLoop:
         """Give the units of the core their labels; returns the number of those that changed."""
         moved = np.flatnonzero(found != self.unit_labels)
         if sparse.issparse(self.unit_sums):
-            change: list[Any] = [0.0, 0.0, 0]
-            for sign, labels in ((-1, self.unit_labels), (1, found)):
-                rows = moved[labels[moved] >= 0]
-                where = labels[rows], np.arange(len(rows))
-                gather = sparse.csr_matrix((np.ones(len(rows)), where), (self.k, len(rows)))
-                weighty = labels[rows][self.unit_mass[rows] > 0]
-                change[0] += sign * (gather @ self.unit_sums[rows]).toarray()
-                change[1] += sign * np.bincount(labels[rows], self.unit_mass[rows], self.k)
-                change[2] += sign * np.bincount(weighty, minlength=self.k)
-            self._add_to_totals(tuple(change))
+            units = SparsePoints(self.unit_sums)
+            self._shift_totals(moved, self.unit_labels, found, units, NOTHING, self.unit_mass)
         else:
             _shift(self.unit_sums, self.unit_mass, moved, self.unit_labels, found, *self.totals)
             self._add_to_totals(None)
@@ -198,6 +191,21 @@ class PrototypeLoop:
         else:
             self.labels[self.core.items] = found[self.core.unit]
         return len(moved)
+
+    def _shift_totals(
+        self, moved: Index, before: Labels, after: Labels, points: Any, factor: Floats, mass: Any
+    ) -> None:
+        """Bring the totals up to date by what moved; labels that are no cluster do not count."""
+        change: list[Any] = [0.0, 0.0, 0]
+        for sign, labels in ((-1, before), (1, after)):
+            rows = moved[(labels[moved] >= 0) & (labels[moved] < self.k)]
+            group = labels[rows].astype(np.int64)
+            sums = points.add_up(rows, group, self.k, factor)
+            weight = mass[rows] if len(mass) else np.ones(len(rows))
+            change[0] += sign * (sums.toarray() if sparse.issparse(sums) else sums)
+            change[1] += sign * np.bincount(group, weight, self.k)
+            change[2] += sign * np.bincount(group[weight > 0], minlength=self.k)
+        self._add_to_totals(tuple(change))
 
     def _add_to_totals(self, change: tuple[Any, Any, Any] | None) -> None:
         """Bring sums, masses and counts up to date; rounding may leave crumbs where nothing is left."""

@@ -4,47 +4,51 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from coterie._arrays import Floats, Labels
+from coterie._arrays import Floats, Index
 from coterie._compiled import one_blas_thread
 from coterie.assign._core import CoreSolver
 from coterie.base import (
+    AUTO_STARTS,
+    CHECKS_OF_ROWS,
+    SEARCH_RULES,
+    Account,
     ConstrainedClusterMixin,
-    anything,
+    Step,
+    best_of_starts,
     check_sample_weight,
+    clearly_less,
     constrained_fit,
+    objective_words,
     one_of,
-    progress,
     real,
-    warn_user,
+    sum_over_clusters,
+    warn_of_empty_clusters,
     whole,
 )
 from coterie.constraints import Constraints
 from coterie.distortion import DISTORTIONS, Distortion, distortion_named
 from coterie.distortion._rows import canonical
-from coterie.exceptions import DeadEndError, UndecidedError
+from coterie.exceptions import ParameterError
 from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
 from coterie.kmeans._engine.starts import RandomState, Starts
 
 SHARED_RULES = {
+    **SEARCH_RULES,
     "n_clusters": whole(1),
-    "n_init": whole(1) | one_of("auto"),
-    "max_iter": whole(1),
     "tol": real(0.0),
     "metric": one_of(*DISTORTIONS),
     "warm_start": one_of(True, False),
-    "verbose": whole(0) | one_of(True, False),
-    "random_state": anything("None, a seed or a RandomState"),
 }
-# Starts of `n_init="auto"` where a start is drawn: constraints guide it, so a few are enough.
-AUTO_STARTS = 4
+# What distortions in which nothing is learned add up.
+_MEASURES = {"sqeuclidean": "squared distance", "cosine": "cosine distance", "l1": "distance"}
 
 
 class PrototypeClusterer(
@@ -54,6 +58,8 @@ class PrototypeClusterer(
 
     # the part of the distortion that the objective counts; None: as the distortion says
     _share: ClassVar[float | None] = 1.0
+    # whether a broken statement of weight 1 costs the same everywhere
+    _fixed_price: ClassVar[bool] = True
 
     n_clusters: int
     init: Any
@@ -127,14 +133,7 @@ class PrototypeClusterer(
         self, X: Any, constraints: Any, sample_weight: Any, make_loop: Callable[..., PrototypeLoop]
     ) -> Any:
         before = getattr(self, "cluster_centers_", None) if self.warm_start else None
-        X, known = self._begin_fit(
-            X,
-            constraints,
-            n_clusters=self.n_clusters,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-        )
+        X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **CHECKS_OF_ROWS)
         weight = check_sample_weight(sample_weight, X)
         self._weighted = weight is not None
         rng = check_random_state(self.random_state)
@@ -155,45 +154,20 @@ class PrototypeClusterer(
         return self
 
     def _best_of(
-        self,
-        X: Any,
-        loop: PrototypeLoop,
-        n_starts: int,
-        begin: Iterator[Floats],
-        finish: Callable[[], None] | None = None,
+        self, X: Any, loop: PrototypeLoop, n_starts: int, begin: Iterator[Floats], finish: Any = None
     ) -> Outcome:
-        """Run the starts; the one of the least objective. After `finish` it goes on once more."""
-        best: Outcome | None = None
-        failed: RuntimeError | None = None
-        n_failed = 0
-        n_runs = n_starts + (finish is not None)
-        with progress(self, X, n_starts=n_runs, max_steps=self.max_iter) as starts:
-            for _ in range(n_starts):
-                try:
-                    with starts() as step:
-                        found = loop.run(next(begin), max_iter=self.max_iter, tol=self.tol, step=step)
-                except (DeadEndError, UndecidedError) as error:
-                    n_failed += 1
-                    failed = error
-                else:
-                    if (
-                        best is None
-                        or found.shortfall < best.shortfall
-                        or (
-                            found.shortfall == best.shortfall
-                            and clearly_less(found.objective, best.objective)
-                        )
-                    ):
-                        best = found
-                if starts.stopped:
-                    break
-            if finish is not None and best is not None and not starts.stopped:
-                finish()
-                with starts() as step:
-                    best = loop.run(best.centres, max_iter=self.max_iter, tol=self.tol, step=step)
-        if best is None:
-            assert failed is not None
-            raise failed
+        """Run the starts; the one of the least objective. `finish` goes on from there."""
+
+        def run(number: int, step: Step) -> Outcome:
+            return loop.run(next(begin), max_iter=self.max_iter, tol=self.tol, step=step)
+
+        def better(new: Outcome, old: Outcome) -> bool:
+            if new.shortfall != old.shortfall:
+                return new.shortfall < old.shortfall
+            return clearly_less(new.objective, old.objective)
+
+        steps = {"n_starts": n_starts, "max_steps": self.max_iter}
+        best, n_failed = best_of_starts(self, X, run, **steps, better=better, finish=finish)
         best.n_failed = n_failed
         return best
 
@@ -210,6 +184,8 @@ class PrototypeClusterer(
 
     def _given(self, centres: Any, distortion: Distortion, name: str) -> Floats:
         """Centres that the user gave, checked."""
+        if np.ndim(centres) != 2:
+            raise ParameterError(f"{name} must be a table of numbers, one row for each cluster.", name)
         given = check_array(centres, dtype=np.float64, input_name=name, copy=True)
         wanted = self.n_clusters, distortion.points.d
         if given.shape != wanted:
@@ -223,10 +199,7 @@ class PrototypeClusterer(
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self, "cluster_centers_")
-        X = validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
-        )
-        return canonical(X)
+        return canonical(validate_data(self, X, reset=False, **CHECKS_OF_ROWS))
 
     def predict(self, X: Any) -> Any:
         """Nearest centre of each row; constraints speak of the training items only.
@@ -282,22 +255,35 @@ class PrototypeClusterer(
         centres = distortion.as_centres(self.cluster_centers_.astype(np.float64))
         return -float(distortion.to_own(distortion.nearest(centres), centres).sum())
 
+    def account(self) -> Account:
+        """What was measured and what it costs, by the distortion; see `ConstrainedClusterMixin.account`."""
+        found, name = super().account(), self._distortion.name
+        price = replace(
+            found.price,
+            power=2.0 if name in ("sqeuclidean", "mahalanobis") else 1.0,
+            share=self._share_of(self._distortion),
+            statement=found.price.statement if self._fixed_price else None,
+        )
+        learned = " under the metric, less its log-determinant" if name == "mahalanobis" else ""
+        priced = price.statement is not None or not self._fixed_price
+        told = objective_words(self, f"distances to the centres{learned}", priced)
+
+        def cost(X: Any, labels: Index, weight: Floats | None) -> float:
+            return sum_over_clusters(self._distortion(X, weight).plain.alone, labels)
+
+        return replace(
+            found,
+            measure=_MEASURES.get(name, found.measure),
+            cost=cost if name in _MEASURES else None,
+            price=price,
+            trace=None if found.trace is None else replace(found.trace, told=told),
+        )
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def warn_of_empty_clusters(labels: Labels, n_clusters: int) -> None:
-    """Warn, in scikit-learn's words, if some clusters hold nothing; -1 is no cluster."""
-    found = int(np.count_nonzero(np.bincount(labels[labels >= 0], minlength=n_clusters)))
-    if found < n_clusters:
-        warn_user(
-            f"Number of distinct clusters ({found}) found smaller than n_clusters ({n_clusters}). Possibly "
-            "due to duplicate points in X, or to constraints that join what would fill them.",
-            ConvergenceWarning,
-        )
 
 
 def mixed_starts(model: Any, starts: Starts) -> Iterator[Floats]:
@@ -312,11 +298,6 @@ def mixed_starts(model: Any, starts: Starts) -> Iterator[Floats]:
         else:
             yield starts.centres(model.init)
         number += 1
-
-
-def clearly_less(new: float, old: float) -> bool:
-    """Whether a start is better by more than rounding: of equal ones the first is kept, in any unit."""
-    return new < old - 1e-9 * abs(old)
 
 
 def deterministic(how: Any, starts: Starts) -> bool:

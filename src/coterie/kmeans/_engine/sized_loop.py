@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from coterie._arrays import NOBODY, Floats, Labels
 from coterie.assign._sizes import SizeBounds, Sized, shortfalls, tell_shortfall
@@ -100,16 +99,8 @@ class SizedLoop(PrototypeLoop):
         moved = np.flatnonzero(labels != self.labels)
         distortion = self.distortion
         if distortion.by_sums:
-            change: list[Any] = [0.0, 0.0, 0]
-            for sign, of in ((-1, self.labels), (1, labels)):
-                rows = moved[(of[moved] >= 0) & (of[moved] < self.k)]
-                group = of[rows].astype(np.int64)
-                sums = distortion.points.add_up(rows, group, self.k, distortion.factor)
-                mass = distortion.weights(rows)
-                change[0] += sign * (sums.toarray() if sparse.issparse(sums) else sums)
-                change[1] += sign * np.bincount(group, mass, self.k)
-                change[2] += sign * np.bincount(group[mass > 0], minlength=self.k)
-            self._add_to_totals(tuple(change))
+            points = distortion.points
+            self._shift_totals(moved, self.labels, labels, points, distortion.factor, distortion.mass)
         self.labels = labels.astype(np.int32, copy=True)
         return len(moved)
 

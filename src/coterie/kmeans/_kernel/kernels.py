@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 from sklearn.utils.extmath import safe_sparse_dot
 
 from coterie._arrays import Floats, Index
-from coterie.base import compare
+from coterie.base import compare, negative_entry, symmetric
 from coterie.distortion import Cosine, SquaredEuclidean
 from coterie.distortion._rows import canonical
 
@@ -25,7 +25,6 @@ GRAPHS = ("ratio_association", "ratio_cut", "normalized_cut")
 MAX_TABLE = 4_000_000_000
 # Items whose distances `gamma="median"` looks at.
 _SAMPLE = 1000
-_BLOCK = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,38 +148,6 @@ def refuse_large_table(name: str, n: int, dtype: Any) -> None:
         )
 
 
-def symmetric(K: Any, what: str) -> Any:
-    """A square matrix, checked and made symmetric to the last digit; CSR without duplicates."""
-    if K.shape[0] != K.shape[1]:
-        raise ValueError(f"{what} must be square, one row and one column an item; X has shape {K.shape}.")
-    close = 1e-5 if K.dtype == np.float32 else 1e-8
-    if sparse.issparse(K):
-        K = sparse.csr_matrix(K, copy=True)
-        K.sum_duplicates()
-        gap = abs(K - K.T).tocoo()
-        worst = int(np.argmax(gap.data)) if gap.nnz else -1
-        if worst >= 0 and gap.data[worst] > close * np.abs(K.data).max():
-            raise _asymmetric(K, int(gap.row[worst]), int(gap.col[worst]), what)
-        return K if worst < 0 or gap.data[worst] == 0 else ((K + K.T) * K.dtype.type(0.5)).tocsr()
-    largest = max(abs(float(K.max())), abs(float(K.min())))
-    exact = True
-    rows = max(1, _BLOCK // K.shape[0])
-    for start in range(0, K.shape[0], rows):
-        gap = np.abs(K[start : start + rows] - K[:, start : start + rows].T)
-        i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
-        if gap[i, j] > close * largest:
-            raise _asymmetric(K, start + int(i), int(j), what)
-        exact = exact and not gap[i, j] > 0
-    return K if exact else (K + K.T) * K.dtype.type(0.5)
-
-
-def _asymmetric(K: Any, i: int, j: int, what: str) -> ValueError:
-    return ValueError(
-        f"{what} must be symmetric; X[{i}, {j}] is {K[i, j]:g}, but X[{j}, {i}] is {K[j, i]:g}. "
-        "(X + X.T) / 2 is symmetric."
-    )
-
-
 def given_kernel(K: Any) -> ItemKernel:
     """A kernel that the user worked out."""
     K = symmetric(K, "a precomputed kernel")
@@ -194,10 +161,9 @@ def graph_kernel(A: Any, graph: str, weight: Floats) -> tuple[ItemKernel, Floats
     weights; the normalised cut weighs a node by its degree.
     """
     A = symmetric(A, "an affinity matrix")
-    data = A.data if sparse.issparse(A) else A
-    if data.min(initial=0.0) < 0:
-        i, j = (int(at[0]) for at in (A < 0).nonzero())
-        raise ValueError(f"affinities must not be negative; X[{i}, {j}] is {A[i, j]:g}.")
+    below = negative_entry(A)
+    if below is not None:
+        raise ValueError(f"affinities must not be negative; {below}.")
     if (weight != 1).any():
         A = sparse.diags(weight) @ A @ sparse.diags(weight) if sparse.issparse(A) else _scaled(A, weight)
         A = sparse.csr_matrix(A) if sparse.issparse(A) else A

@@ -5,61 +5,136 @@ over the clusters is to grow. A unit of mass m, of similarity `own` with itself 
 (m q / s - 2 z + own) / (s - m) by leaving and (own + 2 z - m q / s) / (s + m) by joining another one: exact
 for any symmetric similarities, so that no eigenvalue is needed.
 
-Similarities come in four parts that add up; each may be empty. `parts` holds them: a table, for which the
-sums `z` (k x units) are kept up to date; a CSR graph, of which a visit reads one row; features, whose inner
-products with the sums `S` (k x d) count; and rows of counts with a factor each (sums `R`, rows x k), for
-sparse features and for large groups. `hard` says what is forbidden, `state` is what moves change.
-
 Source: Kulis, Basu, Dhillon and Mooney 2005; moves of single items are Hartigan's; chains and blocks ours.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import kernel
 
 # Improvements below this share of what is compared are rounding.
 RELATIVE = 1e-11
 
 
-@kernel
-def _gather(u: int, parts: Any, state: Any, out: Any) -> None:
+class Terms(NamedTuple):
+    """Similarities of units, in four terms that add up; each may be empty.
+
+    A table; a CSR graph, of which a visit reads one row; features, whose inner products count; and rows of
+    counts (CSR) with a factor each, for sparse features and for large groups.
+    """
+
+    table: Any
+    indptr: Index
+    indices: Index
+    value: Floats
+    X: Any
+    row_ptr: Index
+    row_of: Index
+    row_value: Floats
+    factor: Floats
+    mass: Floats
+    own: Floats
+
+
+class Sums(NamedTuple):
+    """What moves change: labels, and sums over clusters.
+
+    Of the table (`z`, k x units), the features (`S`, k x d) and the rows (`R`, rows x k); similarities `q`
+    and mass `s` of each cluster, the number of its units, and of those of any mass.
+    """
+
+    labels: Labels
+    z: Floats
+    S: Floats
+    R: Floats
+    q: Floats
+    s: Floats
+    n_units: Index
+    massive: Index
+
+
+class Forbidden(NamedTuple):
+    """What keeps units apart: edges and entries of a core (see there), and its counts under the labels.
+
+    `core_of` is the number of a unit in the core (-1: it is not there); `row_unit` are the units of a row.
+    """
+
+    core_of: Index
+    indptr: Index
+    to: Index
+    entry_ptr: Index
+    entry_row: Index
+    entry_minus: Index
+    entry_binds: Any
+    entry_mass: Index
+    counts: Index
+    row_ptr: Index
+    row_unit: Index
+
+
+class Scratch(NamedTuple):
+    """Units that move together, where to and where from; and room for one number a cluster."""
+
+    units: Index
+    target: Index
+    before: Index
+    out: Floats
+
+
+@kernel(inline=True)
+def _gather(u: int, terms: Any, sums: Any, out: Any) -> None:
     """Write the similarity of unit u with each cluster; u itself counts in its own."""
-    table, indptr, indices, value, X, row_ptr, row_of, row_value, factor, _, _ = parts
-    labels, z, S, R, q, _, _, _ = state
-    k = q.shape[0]
+    k, d = sums.q.shape[0], terms.X.shape[1]
     for h in range(k):
-        out[h] = z[h, u] if table.shape[0] > 0 else 0.0
-    for t in range(indptr[u], indptr[u + 1]):
-        out[labels[indices[t]]] += value[t]
-    d = X.shape[1]
+        out[h] = sums.z[h, u] if terms.table.shape[0] > 0 else 0.0
+    for t in range(terms.indptr[u], terms.indptr[u + 1]):
+        out[sums.labels[terms.indices[t]]] += terms.value[t]
     if d > 0:
         for h in range(k):
             total = 0.0
             for j in range(d):
-                total += X[u, j] * S[h, j]
+                total += terms.X[u, j] * sums.S[h, j]
             out[h] += total
-    for t in range(row_ptr[u], row_ptr[u + 1]):
-        f = row_of[t]
-        v = row_value[t] * factor[f]
+    for t in range(terms.row_ptr[u], terms.row_ptr[u + 1]):
+        f = terms.row_of[t]
+        v = terms.row_value[t] * terms.factor[f]
         for h in range(k):
-            out[h] += v * R[f, h]
+            out[h] += v * sums.R[f, h]
+
+
+@kernel(inline=True)
+def ban(c: int, hard: Any, labels: Any, banned: Any) -> None:
+    """Mark the clusters that others bar to unit c of the core; its own may be marked too."""
+    for h in range(banned.shape[0]):
+        banned[h] = 0
+    for t in range(hard.indptr[c], hard.indptr[c + 1]):
+        banned[labels[hard.to[t]]] = 1
+    for e in range(hard.entry_ptr[c], hard.entry_ptr[c + 1]):
+        if hard.entry_binds[e]:
+            for h in range(banned.shape[0]):
+                met = hard.counts[hard.entry_row[e], h]
+                if hard.entry_minus[e] >= 0:
+                    met -= hard.counts[hard.entry_minus[e], h]
+                if met > 0:
+                    banned[h] = 1
 
 
 @kernel
-def _move(u: int, b: int, parts: Any, hard: Any, state: Any, out: Any) -> None:
-    """Move unit u to cluster b; `out` holds its similarities with the clusters. Written: `state`, counts."""
-    table, _, _, _, X, row_ptr, row_of, row_value, _, mass, own = parts
-    labels, z, S, R, q, s, count, massive = state
+def _move(u: int, b: int, terms: Any, hard: Any, sums: Any, out: Any) -> None:
+    """Move unit u to cluster b; `out` holds its similarities with the clusters. Written: `sums`, counts."""
+    labels, z, S, R, q, s, n_units, massive = sums
+    table, X, mass, own = terms.table, terms.X, terms.mass, terms.own
     a = labels[u]
     labels[u] = b
     q[a] += own[u] - 2.0 * out[a]
     q[b] += own[u] + 2.0 * out[b]
     s[a] -= mass[u]
     s[b] += mass[u]
-    count[a] -= 1
-    count[b] += 1
+    n_units[a] -= 1
+    n_units[b] += 1
     if mass[u] > 0.0:
         massive[a] -= 1
         massive[b] += 1
@@ -69,65 +144,37 @@ def _move(u: int, b: int, parts: Any, hard: Any, state: Any, out: Any) -> None:
     for j in range(X.shape[1]):
         S[a, j] -= X[u, j]
         S[b, j] += X[u, j]
-    for t in range(row_ptr[u], row_ptr[u + 1]):
-        R[row_of[t], a] -= row_value[t]
-        R[row_of[t], b] += row_value[t]
-    core_of, _, _, entry_ptr, entry_row, _, _, entry_mass, counts, _, _ = hard
-    c = core_of[u]
+    for t in range(terms.row_ptr[u], terms.row_ptr[u + 1]):
+        R[terms.row_of[t], a] -= terms.row_value[t]
+        R[terms.row_of[t], b] += terms.row_value[t]
+    c = hard.core_of[u]
     if c >= 0:
-        for e in range(entry_ptr[c], entry_ptr[c + 1]):
-            counts[entry_row[e], a] -= entry_mass[e]
-            counts[entry_row[e], b] += entry_mass[e]
+        for e in range(hard.entry_ptr[c], hard.entry_ptr[c + 1]):
+            hard.counts[hard.entry_row[e], a] -= hard.entry_mass[e]
+            hard.counts[hard.entry_row[e], b] += hard.entry_mass[e]
 
 
 @kernel
-def sweep(parts: Any, hard: Any, state: Any, order: Any, start: int, stop: int, out: Any, banned: Any) -> int:
+def sweep(terms: Any, hard: Any, sums: Any, order: Any, start: int, stop: int, out: Any, banned: Any) -> int:
     """Move each unit of `order[start:stop]` to where it wins most; returns the number of moves.
 
-    No cluster loses its last unit, or the last one of any mass. Written: `state`, counts of `hard`, the
+    No cluster loses its last unit, or the last one of any mass. Written: `sums`, counts of `hard`, the
     scratch `out` and `banned` (both of length k).
     """
-    table, indptr, indices, value, X, row_ptr, row_of, row_value, factor, mass, own = parts
-    labels, z, S, R, q, s, count, massive = state
-    core_of, hard_ptr, hard_to, entry_ptr, entry_row, entry_minus, entry_binds, _, counts, _, _ = hard
-    k, d = q.shape[0], X.shape[1]
+    labels, q, s = sums.labels, sums.q, sums.s
+    mass, own = terms.mass, terms.own
+    k = q.shape[0]
     moves = 0
     for position in range(start, stop):
         u = order[position]
         a = labels[u]
         m = mass[u]
-        if count[a] < 2 or (m > 0.0 and massive[a] < 2):
+        if sums.n_units[a] < 2 or (m > 0.0 and sums.massive[a] < 2):
             continue
-        # the similarities as in `_gather`, written out: a call would copy all arrays' descriptors
-        for h in range(k):
-            out[h] = z[h, u] if table.shape[0] > 0 else 0.0
-        for t in range(indptr[u], indptr[u + 1]):
-            out[labels[indices[t]]] += value[t]
-        if d > 0:
-            for h in range(k):
-                total = 0.0
-                for j in range(d):
-                    total += X[u, j] * S[h, j]
-                out[h] += total
-        for t in range(row_ptr[u], row_ptr[u + 1]):
-            f = row_of[t]
-            v = row_value[t] * factor[f]
-            for h in range(k):
-                out[h] += v * R[f, h]
-        c = core_of[u]
+        _gather(u, terms, sums, out)
+        c = hard.core_of[u]
         if c >= 0:
-            for h in range(k):
-                banned[h] = 0
-            for t in range(hard_ptr[c], hard_ptr[c + 1]):
-                banned[labels[hard_to[t]]] = 1
-            for e in range(entry_ptr[c], entry_ptr[c + 1]):
-                if entry_binds[e]:
-                    for h in range(k):
-                        met = counts[entry_row[e], h]
-                        if entry_minus[e] >= 0:
-                            met -= counts[entry_minus[e], h]
-                        if met > 0:
-                            banned[h] = 1
+            ban(c, hard, labels, banned)
         away = 0.0
         size = 0.0
         left = s[a] - m
@@ -150,38 +197,34 @@ def sweep(parts: Any, hard: Any, state: Any, order: Any, start: int, stop: int, 
                     best = h
         if best != a:
             moves += 1
-            _move(u, best, parts, hard, state, out)
+            _move(u, best, terms, hard, sums, out)
     return moves
 
 
 @kernel
 def _fits(u: int, hard: Any, labels: Any) -> bool:
     """Whether nothing forbids unit u where it is."""
-    core_of, hard_ptr, hard_to, entry_ptr, entry_row, entry_minus, entry_binds, entry_mass, counts, _, _ = (
-        hard
-    )
-    c = core_of[u]
+    c = hard.core_of[u]
     if c < 0:
         return True
     h = labels[u]
-    for t in range(hard_ptr[c], hard_ptr[c + 1]):
-        if labels[hard_to[t]] == h:
+    for t in range(hard.indptr[c], hard.indptr[c + 1]):
+        if labels[hard.to[t]] == h:
             return False
-    for e in range(entry_ptr[c], entry_ptr[c + 1]):
-        if entry_binds[e]:
-            met = counts[entry_row[e], h]
-            met -= counts[entry_minus[e], h] if entry_minus[e] >= 0 else entry_mass[e]
-            if met > 0:
+    for e in range(hard.entry_ptr[c], hard.entry_ptr[c + 1]):
+        if hard.entry_binds[e]:
+            minus = hard.entry_minus[e]
+            less = hard.counts[minus, h] if minus >= 0 else hard.entry_mass[e]
+            if hard.counts[hard.entry_row[e], h] > less:
                 return False
     return True
 
 
 @kernel
-def _attempt(
-    n: int, units: Any, target: Any, parts: Any, hard: Any, state: Any, out: Any, before: Any
-) -> bool:
+def _attempt(n: int, scratch: Any, terms: Any, hard: Any, sums: Any) -> bool:
     """Move `units[:n]` to `target[:n]` together, and back again unless that is legal and pays."""
-    labels, _, _, _, q, s, count, massive = state
+    units, target, before, out = scratch
+    labels, q, s, massive = sums.labels, sums.q, sums.s, sums.massive
     k = q.shape[0]
     held = 0
     old = size = 0.0
@@ -192,13 +235,13 @@ def _attempt(
             size += abs(q[h] / s[h])
     for i in range(n):
         before[i] = labels[units[i]]
-        _gather(units[i], parts, state, out)
-        _move(units[i], target[i], parts, hard, state, out)
+        _gather(units[i], terms, sums, out)
+        _move(units[i], target[i], terms, hard, sums, out)
     new = 0.0
     fine = True
     for h in range(k):
         held -= massive[h] > 0
-        fine = fine and count[h] > 0
+        fine = fine and sums.n_units[h] > 0
         if s[h] > 0.0 and massive[h] > 0:
             new += q[h] / s[h]
     # sums over whole clusters, of which more digits are lost than of a single gain
@@ -207,35 +250,32 @@ def _attempt(
         fine = fine and _fits(units[i], hard, labels)
     if not fine:
         for i in range(n - 1, -1, -1):
-            _gather(units[i], parts, state, out)
-            _move(units[i], before[i], parts, hard, state, out)
+            _gather(units[i], terms, sums, out)
+            _move(units[i], before[i], terms, hard, sums, out)
     return fine
 
 
 @kernel
 def flip_chains(
-    parts: Any,
+    terms: Any,
     hard: Any,
-    state: Any,
+    sums: Any,
     order: Any,
     start: int,
     stop: int,
     seen: Any,
     clock: int,
-    chain: Any,
-    target: Any,
-    before: Any,
-    out: Any,
+    scratch: Any,
 ) -> int:
     """Exchange two clusters along a chain of prohibitions where that pays; returns the number of exchanges.
 
     Of two units that must be apart neither can go first: they change places, and with them whoever would
-    then be in the way. Chains longer than the scratch `chain` are left alone. Written: `state`, counts, the
-    marks `seen` (with numbers from `clock` on, k for each unit), `target`, `before`, `out`.
+    then be in the way. Chains longer than the scratch are left alone. Written: `sums`, counts, the marks
+    `seen` (with numbers from `clock` on, k for each unit), the scratch.
     """
-    labels = state[0]
+    labels, chain, target = sums.labels, scratch.units, scratch.target
     core_of, hard_ptr, hard_to, entry_ptr, entry_row, entry_minus, entry_binds, _, _, row_ptr, row_unit = hard
-    k = state[4].shape[0]
+    k = sums.q.shape[0]
     flips = 0
     for position in range(start, stop):
         u = order[position]
@@ -283,41 +323,29 @@ def flip_chains(
                         chain[n] = v
                         target[n] = back
                         n += 1
-            if n > 1 and _attempt(n, chain, target, parts, hard, state, out, before):
+            if n > 1 and _attempt(n, scratch, terms, hard, sums):
                 flips += 1
     return flips
 
 
 @kernel
 def move_blocks(
-    parts: Any,
-    hard: Any,
-    state: Any,
-    block_ptr: Any,
-    block_unit: Any,
-    start: int,
-    stop: int,
-    units: Any,
-    target: Any,
-    before: Any,
-    out: Any,
+    terms: Any, hard: Any, sums: Any, block_ptr: Any, block_unit: Any, start: int, stop: int, scratch: Any
 ) -> int:
     """Bring each of the blocks `start` to `stop` together where that pays most; returns the number of moves.
 
-    Written: `state`, counts, the scratch `units`, `target`, `before` (of the length of the longest block).
+    Written: `sums`, counts, the scratch (of the length of the longest block).
     """
-    labels = state[0]
-    k = state[4].shape[0]
     moves = 0
     for block in range(start, stop):
-        for h in range(k):
+        for h in range(sums.q.shape[0]):
             n = 0
             for t in range(block_ptr[block], block_ptr[block + 1]):
                 u = block_unit[t]
-                if labels[u] != h:
-                    units[n] = u
-                    target[n] = h
+                if sums.labels[u] != h:
+                    scratch.units[n] = u
+                    scratch.target[n] = h
                     n += 1
-            if n > 0 and _attempt(n, units, target, parts, hard, state, out, before):
+            if n > 0 and _attempt(n, scratch, terms, hard, sums):
                 moves += 1
     return moves

@@ -7,26 +7,24 @@ neither. Sums are kept while units move and worked out anew before anything is d
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from coterie._arrays import Floats, Index, Labels
+from coterie._compiled import in_slices
 from coterie.assign._core import build_core, count_rows, turned
 from coterie.assign._hard import HardSolver
+from coterie.base import least_eigenvalue
 from coterie.constraints import Constraints
-from coterie.kmeans._kernel.moves import flip_chains, move_blocks, sweep
+from coterie.kmeans._kernel.moves import Forbidden, Scratch, Sums, ban, flip_chains, move_blocks, sweep
 from coterie.kmeans._kernel.similarities import Units, indicator
 
-# Steps between two returns to Python.
-_SLICE = 50_000_000
 # Units of a chain or block that are moved together.
 _MAX_TOGETHER = 64
-# Units whose least eigenvalue is found from a dense matrix.
-_DENSE_EIGEN = 500
 
 
 @dataclass
@@ -38,6 +36,52 @@ class Found:
     history: list[float]
     n_iter: int
     converged: bool
+
+
+class Descent(ABC):
+    """Moves of units as long as they pay, for an objective whose sums over clusters are kept meanwhile.
+
+    Single moves come first. Only where none pays, units that statements join or hold apart move together.
+    """
+
+    @property
+    @abstractmethod
+    def labels(self) -> Labels:
+        """The cluster of each unit."""
+
+    @abstractmethod
+    def _set(self, labels: Labels) -> float:
+        """Work the sums out from the labels; returns the objective."""
+
+    @abstractmethod
+    def _value(self) -> float:
+        """The objective by the sums."""
+
+    @abstractmethod
+    def _sweep(self) -> bool:
+        """Single moves: whether any was made."""
+
+    @abstractmethod
+    def _together(self) -> bool:
+        """Moves of several units: whether any was made."""
+
+    def descend(self, labels: Labels, max_iter: int, step: Callable[[float], bool]) -> Found:
+        """Move units as long as that pays; the objective never rises."""
+        history, converged, n_iter = [self._set(labels)], False, 0
+        while n_iter < max_iter and not converged:
+            n_iter += 1
+            moved = self._sweep() or self._together()
+            if not moved and n_iter > 1:
+                # rounding may have gathered in the sums: only what fresh ones confirm is final
+                self._set(self.labels)
+                moved = self._sweep() or self._together()
+            converged = not moved
+            history.append(self._value())
+            if step(history[-1]):
+                break
+        labels = self.labels
+        history[-1] = self._set(labels)
+        return Found(labels, history[-1], history, n_iter, converged)
 
 
 class Prohibitions:
@@ -67,29 +111,28 @@ class Prohibitions:
 
     def open_to(self, u: int, labels: Labels) -> Any:
         """Which clusters unit u may join, the others staying where they are."""
-        free = np.ones(self.k, dtype=bool)
-        c = self.core_of[u]
-        if c < 0 or not self.forbids:
-            return free
-        _, pointer, to, entry_ptr, row, minus, binds, mass, counts, _, _ = self.arrays(labels)
-        free[labels[to[pointer[c] : pointer[c + 1]]]] = False
-        for e in range(entry_ptr[c], entry_ptr[c + 1]):
-            met = counts[row[e]].copy()
-            if minus[e] >= 0:
-                met -= counts[minus[e]]
-            else:
-                met[labels[u]] -= mass[e]
-            free &= ~(binds[e] & (met > 0))
-        return free
+        banned = np.zeros(self.k, dtype=bool)
+        if self.core_of[u] >= 0:
+            ban(self.core_of[u], self.arrays(labels), labels, banned)
+            banned[labels[u]] = False
+        return ~banned
 
-    def arrays(self, labels: Labels) -> tuple[Any, ...]:
+    def arrays(self, labels: Labels) -> Forbidden:
         """As the compiled moves take them; the counts are those of `labels`."""
         core = self.core
-        edges = core.indptr, self.units[core.indices]
-        binds = np.isinf(core.entry_weight)
-        entries = core.entry_ptr, core.entry_row, core.entry_minus, binds, core.entry_mass
-        counts = count_rows(core, labels[self.units], self.k)
-        return (self.core_of, *edges, *entries, counts, core.row_ptr, self.units[core.row_unit])
+        return Forbidden(
+            core_of=self.core_of,
+            indptr=core.indptr,
+            to=self.units[core.indices],
+            entry_ptr=core.entry_ptr,
+            entry_row=core.entry_row,
+            entry_minus=core.entry_minus,
+            entry_binds=np.isinf(core.entry_weight),
+            entry_mass=core.entry_mass,
+            counts=count_rows(core, labels[self.units], self.k),
+            row_ptr=core.row_ptr,
+            row_unit=self.units[core.row_unit],
+        )
 
 
 def blocks_of(known: Constraints, unit: Index) -> tuple[Index, Index]:
@@ -107,7 +150,7 @@ def blocks_of(known: Constraints, unit: Index) -> tuple[Index, Index]:
     return pointer, units[order][np.repeat(fits, length)]
 
 
-class Search:
+class Search(Descent):
     """Labels of the units; one for all starts of a fit."""
 
     def __init__(
@@ -124,13 +167,15 @@ class Search:
         self.said = said
         self._shift: float | None = None
         self.k = hard.k
-        self._state: tuple[Any, ...] = ()
-        self._hard: tuple[Any, ...] = ()
+
+    @property
+    def labels(self) -> Labels:
+        """The cluster of each unit."""
+        return self._sums.labels
 
     # ---- sums -----------------------------------------------------------------------------------------
 
     def _set(self, labels: Labels) -> float:
-        """Work the sums out from the labels; returns the objective."""
         units, k = self.units, self.k
         groups = indicator(labels, k)
         held = labels[np.repeat(np.arange(units.m), np.diff(units.graph.indptr))]
@@ -144,15 +189,21 @@ class Search:
         q += np.einsum("ij,ij->i", S, S)
         R = np.ascontiguousarray((units.rows.T @ groups).toarray(), dtype=np.float64)
         q += units.factor @ (R * R)
-        s = np.bincount(labels, units.mass, k).astype(np.float64)
-        count = np.bincount(labels, minlength=k).astype(np.int64)
-        massive = np.bincount(labels[units.mass > 0], minlength=k).astype(np.int64)
-        self._state = labels, z, S, R, q, s, count, massive
+        self._sums = Sums(
+            labels=labels,
+            z=z,
+            S=S,
+            R=R,
+            q=q,
+            s=np.bincount(labels, units.mass, k).astype(np.float64),
+            n_units=np.bincount(labels, minlength=k).astype(np.int64),
+            massive=np.bincount(labels[units.mass > 0], minlength=k).astype(np.int64),
+        )
         self._hard = self.hard.arrays(labels)
-        return self._objective()
+        return self._value()
 
-    def _objective(self) -> float:
-        q, s, massive = self._state[4], self._state[5], self._state[7]
+    def _value(self) -> float:
+        q, s, massive = self._sums.q, self._sums.s, self._sums.massive
         worth = np.divide(q, s, out=np.zeros(self.k), where=(massive > 0) & (s > 0))
         return self.constant - float(worth.sum())
 
@@ -160,69 +211,36 @@ class Search:
         """What is minimised, from its definition."""
         return self._set(labels.copy())
 
-    # ---- single moves ---------------------------------------------------------------------------------
+    # ---- moves ----------------------------------------------------------------------------------------
 
-    def single(self, labels: Labels, max_iter: int, step: Callable[[float], bool]) -> Found:
-        """Move units one by one as long as that pays; the objective never rises."""
-        history = [self._set(labels)]
-        fresh, converged, n_iter = True, False, 0
-        while n_iter < max_iter:
-            n_iter += 1
-            moves = self._sweep() or self._together()
-            history.append(self._objective())
-            if not moves and not fresh:
-                # rounding may have gathered in the sums: only what fresh ones confirm is final
-                history[-1] = self._set(labels)
-                moves = self._sweep() or self._together()
-                history[-1] = self._objective()
-            fresh = not moves
-            stop = step(history[-1])
-            if not moves:
-                converged = True
-                break
-            if stop:
-                break
-        history[-1] = self._set(labels)
-        return Found(labels, history[-1], history, n_iter, converged)
-
-    def _sweep(self) -> int:
+    def _sweep(self) -> bool:
         units = self.units
         order = turned(np.arange(units.m), self.rng)
         work = 1 + self.k * (1 + units.X.shape[1] + units.rows.nnz // units.m)
         work += units.graph.nnz // units.m + 2 * len(units.table)
-        slice_ = max(1, _SLICE // work)
+        common = units.terms, self._hard, self._sums, order
         out, banned = np.empty(self.k), np.zeros(self.k, dtype=np.uint8)
-        moves = 0
-        for start in range(0, units.m, slice_):
-            stop = min(start + slice_, units.m)
-            moves += sweep(units.parts, self._hard, self._state, order, start, stop, out, banned)
-        return moves
+        moves = [sweep(*common, *part, out, banned) for part in in_slices(units.m, work)]
+        return any(moves)
 
-    def _together(self) -> int:
+    def _together(self) -> bool:
         """Chains of prohibitions, then blocks."""
         units, k = self.units, self.k
         if k == 1:
-            return 0
-        cost = (
-            2 * _MAX_TOGETHER * (1 + k + units.X.shape[1] + 2 * len(units.table) + units.graph.nnz // units.m)
-        )
-        slice_ = max(1, _SLICE // (k * cost))
-        chain, target = np.empty(_MAX_TOGETHER, dtype=np.int64), np.empty(_MAX_TOGETHER, dtype=np.int64)
-        before, out = np.empty(_MAX_TOGETHER, dtype=np.int64), np.empty(k)
-        common = units.parts, self._hard, self._state
+            return False
+        each = 1 + k + units.X.shape[1] + 2 * len(units.table) + units.graph.nnz // units.m
+        work = 2 * _MAX_TOGETHER * k * each
+        chain, target, before = np.empty((3, _MAX_TOGETHER), dtype=np.int64)
+        scratch = Scratch(chain, target, before, np.empty(k))
+        common = units.terms, self._hard, self._sums
+        acting, (pointer, members) = self.hard.acting, self.blocks
+        seen = np.full(units.m if len(acting) else 0, -1, dtype=np.int64)
         moves = 0
-        seen = np.full(units.m if len(self.hard.acting) else 0, -1, dtype=np.int64)
-        for start in range(0, len(self.hard.acting), slice_):
-            stop = min(start + slice_, len(self.hard.acting))
-            clock = start * k
-            moves += flip_chains(
-                *common, self.hard.acting, start, stop, seen, clock, chain, target, before, out
-            )
-        pointer, members = self.blocks
-        for start in range(0, len(pointer) - 1, slice_):
-            stop = min(start + slice_, len(pointer) - 1)
-            moves += move_blocks(*common, pointer, members, start, stop, chain, target, before, out)
-        return moves
+        for start, stop in in_slices(len(acting), work):
+            moves += flip_chains(*common, acting, start, stop, seen, start * k, scratch)
+        for start, stop in in_slices(len(pointer) - 1, work):
+            moves += move_blocks(*common, pointer, members, start, stop, scratch)
+        return moves > 0
 
     # ---- batch updates --------------------------------------------------------------------------------
 
@@ -241,7 +259,7 @@ class Search:
         heavy = np.flatnonzero(mass > 0)
         while n_iter < max_iter:
             n_iter += 1
-            q, s = self._state[4], self._state[5]
+            q, s = self._sums.q, self._sums.s
             z = units.times(indicator(labels, self.k))
             z[np.arange(units.m), labels] += shift * mass
             size = np.divide(1.0, s, out=np.zeros(self.k), where=s > 0)
@@ -278,31 +296,6 @@ def filled(labels: Labels, cost: Floats, heavy: Index, k: int) -> Labels:
 
 
 def shift_of(units: Units) -> float:
-    """How far the least eigenvalue of the similarities, relative to the masses, lies below 0; or a bound."""
-    m = units.m
+    """How far the least eigenvalue of the similarities, relative to the masses, lies below 0."""
     root = np.sqrt(np.where(units.mass > 0, units.mass, np.inf))
-    if m <= _DENSE_EIGEN:
-        full = units.dot(np.diag(1.0 / root)) / root[:, None]
-        return max(-float(np.linalg.eigvalsh(0.5 * (full + full.T))[0]), 0.0)
-
-    def product(vector: Any) -> Any:
-        return units.dot(np.ravel(vector) / root) / root
-
-    operator = LinearOperator((m, m), matvec=product, dtype=np.float64)
-    start = np.random.RandomState(0).uniform(-1.0, 1.0, m)
-    settings: dict[str, Any] = {"k": 1, "v0": start, "tol": 1e-3, "return_eigenvectors": False}
-    try:
-        # the least eigenvalue is often one of many near 0, which takes forever: ask for it as a largest one
-        largest = 1.01 * abs(float(eigsh(operator, which="LM", **settings)[0]))
-        turned_round = LinearOperator(
-            (m, m), matvec=lambda v: largest * np.ravel(v) - product(v), dtype=float
-        )
-        found = float(eigsh(turned_round, which="LA", **settings)[0])
-        return max(1.001 * found - largest, 0.0)
-    except ArpackError:
-        # no eigenvalue is larger than the largest sum of a row
-        rows, ones = abs(units.rows), np.ones(m)
-        sums = abs(units.graph) @ ones + rows @ (np.abs(units.factor) * (rows.T @ ones))
-        if len(units.table):
-            sums = sums + np.abs(units.table).sum(axis=1)
-        return float((sums / root**2).max())
+    return max(-least_eigenvalue(lambda v: units.dot(v / root) / root, units.m), 0.0)

@@ -18,6 +18,7 @@ from scipy import sparse
 from coterie._arrays import Floats, Index, Labels
 from coterie.constraints import Constraints, Group
 from coterie.kmeans._kernel.kernels import ItemKernel
+from coterie.kmeans._kernel.moves import Terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +49,13 @@ class Units:
         return found
 
     @cached_property
-    def parts(self) -> tuple[Any, ...]:
+    def terms(self) -> Terms:
         """As the compiled moves take them."""
-        graph, rows = self.graph, self.rows
-        edges = graph.indptr.astype(np.int64), graph.indices.astype(np.int64), graph.data.astype(np.float64)
-        cells = rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data.astype(np.float64)
-        return (self.table, *edges, self.X, *cells, self.factor, self.mass, self.own)
+        edges, cells = (
+            (one.indptr.astype(np.int64), one.indices.astype(np.int64), one.data.astype(np.float64))
+            for one in (self.graph, self.rows)
+        )
+        return Terms(self.table, *edges, self.X, *cells, self.factor, self.mass, self.own)
 
     def times(self, groups: Any) -> Floats:
         """Similarity of each unit with each group of units, a column of `groups` (CSR)."""

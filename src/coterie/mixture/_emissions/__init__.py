@@ -1,1 +1,1 @@
-"""What a component says about items."""
+"""Emissions: the density of items under each component, and its M-step."""

@@ -1,4 +1,4 @@
-"""What a component says about an item: the interface, and two plain emissions.
+"""Emission densities of a mixture, with their M-step: the interface, squared errors and multinomials.
 
 An emission gives the log-density of rows under each component, gathers statistics of rows with the
 components' shares in them, and finds the best parameters from these. Statistics are tuples of arrays that add

@@ -1,4 +1,4 @@
-"""Expectation and maximisation, for a free mass and a constrained core.
+"""EM (expectation and maximisation) for free items and a constrained core.
 
 Items that no statement names are independent given the model: their shares are found and used up block by
 block, and never stored. The items of the core are gathered into the units of the network, whose labels the
@@ -137,18 +137,8 @@ def expect(
 ) -> Expectation:
     """The E-step; at a temperature, the log-likelihood is minus the free energy.
 
-    Parameters
-    ----------
-    data : Data
-        The rows.
-    model : Model
-        The parameters.
-    inference : Inference or None
-        How labels of the core are found; None where there is no core.
-    eta : float
-        How often the core counts.
-    core_prior : bool
-        Whether the weights of the components count for the core.
+    `inference` is None where there is no core, `eta` how often the core counts, `core_prior` whether the
+    weights of the components count for the core.
     """
     temperature = model.temperature
 

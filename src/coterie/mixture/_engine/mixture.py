@@ -1,4 +1,4 @@
-"""What the mixtures share: reading the input, the starts, what is kept, and what a fitted model can do."""
+"""Base class of the mixtures: fit by EM from several starts, then predict, score and draw items."""
 
 from __future__ import annotations
 
@@ -16,20 +16,24 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from coterie._arrays import Floats
 from coterie._compiled import one_blas_thread
 from coterie.base import (
+    AUTO_STARTS,
+    SEARCH_RULES,
+    Account,
     ConstrainedClusterMixin,
     Step,
     anything,
+    best_of_starts,
     check_sample_weight,
+    constrained_fit,
     one_of,
-    progress,
     real,
     warn_user,
     whole,
 )
 from coterie.constraints import Constraints
-from coterie.kmeans._engine import AUTO_STARTS
 from coterie.mixture._emissions.emission import Emission
 from coterie.mixture._emissions.gaussian import COVARIANCES, Gaussian
+from coterie.mixture._engine.account import account_of_mixture
 from coterie.mixture._engine.em import Data, Expectation, Model, Outcome, WeightStep, expect, run_em
 from coterie.mixture._engine.outcome import agreements, left_out, legal_labels
 from coterie.mixture._engine.starts import STARTS, given_means, given_precisions, given_weights, start_model
@@ -52,16 +56,13 @@ def _is_density(model: Any) -> bool:
 
 
 SHARED_RULES = {
+    **SEARCH_RULES,
     "n_components": whole(1),
     "covariance_type": one_of(*COVARIANCES),
     "tol": real(0.0),
     "reg_covar": real(0.0),
     "covariance_prior": real(0.0),
-    "max_iter": whole(1),
-    "n_init": whole(1) | one_of("auto"),
     "warm_start": one_of(True, False),
-    "verbose": whole(0) | one_of(True, False),
-    "random_state": anything("None, a seed or a RandomState"),
 }
 START_RULES = {
     "init_params": one_of(*STARTS),
@@ -78,6 +79,9 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
     monotone: ClassVar[bool] = False
 
     n_components: int
+    covariance_type: str
+    reg_covar: float
+    covariance_prior: float
     max_iter: int
     tol: float
     n_init: Any
@@ -90,9 +94,9 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
 
     # ---- what a subclass says -------------------------------------------------------------------------
 
-    @abstractmethod
     def _emission(self) -> Emission:
         """Densities of the components."""
+        return Gaussian(self.covariance_type, self.reg_covar, self.covariance_prior)
 
     @abstractmethod
     def _network(self, known: Constraints) -> Network:
@@ -107,6 +111,25 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         """How mixing weights are updated."""
 
     # ---- fit ------------------------------------------------------------------------------------------
+
+    @constrained_fit
+    def fit(self, X: Any, y: Any = None, *, constraints: Any = None) -> Any:
+        """Fit the mixture, with what is known about the rows.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or a sparse matrix where the components take one
+            The items.
+        y : ignored
+            Present for the API.
+        constraints : Constraints or array of partial labels (-1: unknown), optional
+            What is known.
+
+        Returns
+        -------
+        self
+        """
+        return self._run(X, constraints)
 
     def _read(self, X: Any, constraints: Any) -> tuple[Data, Constraints, Emission]:
         """Check the input; the data in two parts, and the emission that has seen them."""
@@ -196,22 +219,22 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         inference: Inference | None,
         weights: WeightStep,
     ) -> Outcome:
-        best: Outcome | None = None
-        with progress(self, data.X, n_starts=n_starts, max_steps=self._most_steps()) as starts:
-            for number in range(n_starts):
-                if number:
-                    model = begin()
-                model.log_weights = weights.start(model.log_weights)
-                with starts() as step:
-                    found = self._one_start(data, model, inference, weights, step)
-                # of starts that came to the same the first is kept, in any unit of the features
-                least = _SAME * data.n * model.emission.unit()
-                if best is None or found.objective < best.objective - least:
-                    best = found
-                if starts.stopped:
-                    break
-        assert best is not None
-        return best
+        # of starts that came to the same the first is kept, in any unit of the features
+        least = _SAME * data.n * model.emission.unit()
+
+        def run(number: int, step: Step) -> Outcome:
+            here = begin() if number else model
+            here.log_weights = weights.start(here.log_weights)
+            return self._one_start(data, here, inference, weights, step)
+
+        return best_of_starts(
+            self,
+            data.X,
+            run,
+            n_starts=n_starts,
+            max_steps=self._most_steps(),
+            better=lambda new, old: new.objective < old.objective - least,
+        )[0]
 
     def _most_steps(self) -> int:
         """Iterations of one start, at most."""
@@ -277,11 +300,14 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
             self.collapsed_ = np.array(emission.collapsed(), dtype=np.int64)
 
     def _shares(self, data: Data, model: Model, answer: Answer | None) -> Floats:
-        if answer is None:
-            return model.shares(data.X)[0]
         shares = model.shares(data.X)[0]
-        shares[data.network.items] = data.network.spread(answer.marginals)
+        if answer is not None:
+            shares[data.network.items] = data.network.spread(answer.marginals)
         return shares
+
+    def account(self) -> Account:
+        """What the density says of items, and how sure it is; see `ConstrainedClusterMixin.account`."""
+        return account_of_mixture(self, super().account())
 
     # ---- after it -------------------------------------------------------------------------------------
 
@@ -372,35 +398,13 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
 
     @available_if(_is_density)
     def bic(self, X: Any) -> float:
-        """Bayesian information criterion on X; the lower, the better.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            Items.
-
-        Returns
-        -------
-        bic : float
-            As in scikit-learn's `GaussianMixture`: statements are not counted.
-        """
+        """Bayesian information criterion on X, as in scikit-learn; statements are not counted."""
         density = self.score_samples(X)
         return float(-2.0 * density.sum() + self._n_parameters() * np.log(len(density)))
 
     @available_if(_is_density)
     def aic(self, X: Any) -> float:
-        """Akaike information criterion on X; the lower, the better.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            Items.
-
-        Returns
-        -------
-        aic : float
-            As in scikit-learn's `GaussianMixture`: statements are not counted.
-        """
+        """Akaike information criterion on X, as in scikit-learn; statements are not counted."""
         return float(-2.0 * self.score_samples(X).sum() + 2.0 * self._n_parameters())
 
     @available_if(_is_density)

@@ -1,4 +1,4 @@
-"""What came out for items and stated pairs: legal labels, chances to share a component, what was left out."""
+"""Labels that keep their promises, chances of pairs to share a component, and constraints left out."""
 
 from __future__ import annotations
 

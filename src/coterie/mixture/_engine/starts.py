@@ -39,16 +39,10 @@ def start_model(
     how : {"mixed", "kmeans", "k-means++", "random", "random_from_data"}
         Clusters of k-means under the statements; means at rows that k-means++ draws, or that chance draws,
         with the spread of all data; or random shares. "mixed" is the first two by turns.
-    data : Data
-        The rows.
-    known : Constraints
-        What is known.
     emission : Emission
         An emission that has seen the data; it is copied.
     obeys : {"all", "hard"}
         Which statements k-means obeys.
-    rng : RandomState
-        Draws.
     number : int
         Number of the start.
     """

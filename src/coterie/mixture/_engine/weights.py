@@ -15,6 +15,7 @@ weight to zero.
 from __future__ import annotations
 
 from itertools import combinations
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -28,10 +29,8 @@ from coterie.mixture._inference.network import Network
 LEAST_WEIGHT = 1e-10
 # Counts added to every component, for where the best weights would be at the border.
 _PSEUDO_COUNT = 1e-7
-# Nodes of a grid of weights.
-MOST_NODES = 200_000
-# Units that are visited for all of them.
-MOST_VISITS = 50_000_000
+# Step of a grid of weights, as in the chapter; most nodes of it, and units visited for all of them.
+GRID_STEP, MOST_NODES, MOST_VISITS = 0.01, 200_000, 50_000_000
 # Pieces up to this many units are looked up by their shape.
 _SMALL_PIECE = 16
 
@@ -169,22 +168,13 @@ def exact_log_weights(counts: Floats, prior: Prior, log_weights: Floats) -> Floa
 class WeightGrid:
     """Log Z of the prior at all weights that are multiples of a step (chapter 4)."""
 
-    def __init__(self, prior: Prior, step: float) -> None:
-        k, parts = prior.network.k, round(1.0 / step)
-        if abs(parts * step - 1.0) > 1e-9:
-            raise ValueError(f"grid_step must divide 1, as 0.01 does; got {step!r}.")
-        n_nodes = 1
-        for i in range(k - 1):
-            n_nodes = n_nodes * (parts + i + 1) // (i + 1)
-        if n_nodes > MOST_NODES:
+    def __init__(self, prior: Prior) -> None:
+        k, parts = prior.network.k, round(1.0 / GRID_STEP)
+        n_nodes = comb(parts + k - 1, k - 1)
+        if n_nodes > MOST_NODES or n_nodes * prior.network.n_units > MOST_VISITS:
             raise ValueError(
-                f"a grid of weights with grid_step={step:g} has {n_nodes:,} nodes for {k} components, more "
-                f"than {MOST_NODES:,}; use weights_update='exact', which needs none, or a larger grid_step."
-            )
-        if n_nodes * prior.network.n_units > MOST_VISITS:
-            raise ValueError(
-                f"a grid of {n_nodes:,} weights for {prior.network.n_units:,} units that differ would take "
-                "very long; use weights_update='exact', which needs none, or a larger grid_step."
+                f"a grid of weights has {n_nodes:,} nodes for {k} components, each of which visits "
+                f"{prior.network.n_units:,} units that differ; use weights_update='exact', which needs none."
             )
         bars = np.array(list(combinations(range(parts + k - 1), k - 1)), dtype=np.int64).reshape(-1, k - 1)
         edge = np.full((len(bars), 1), -1)
@@ -231,6 +221,10 @@ class UniformWeights(FixedWeights):
         return np.full(len(log_weights), -np.log(len(log_weights)))
 
 
+# Ways to update that need no prior, by their names.
+PLAIN_WEIGHTS = {"joint": JointWeights, "fixed": FixedWeights, "uniform": UniformWeights}
+
+
 class ExactWeights(JointWeights):
     """The weights that explain the counts best, given that the statements of a prior hold."""
 
@@ -251,9 +245,9 @@ class ExactWeights(JointWeights):
 class GridWeights(ExactWeights):
     """The best weights of a grid (chapter 4)."""
 
-    def __init__(self, prior: Prior, step: float) -> None:
+    def __init__(self, prior: Prior) -> None:
         super().__init__(prior)
-        self.grid = WeightGrid(prior, step)
+        self.grid = WeightGrid(prior)
 
     def update(self, counts: Floats, log_weights: Floats) -> Floats:
         """Log weights after the step."""

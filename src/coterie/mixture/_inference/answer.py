@@ -1,4 +1,4 @@
-"""What every inference answers: how likely each label of each unit is, and how good the model is.
+"""Posterior marginals and log Z of the labels: what every inference returns.
 
 A part answers for some units of a network, numbered from 0. Its `infer` takes log potentials of shape
 (n, k), prior included and possibly minus infinity, and a factor for the finite couplings.
@@ -35,7 +35,12 @@ class Answer(NamedTuple):
 
 
 class Part(Protocol):
-    """Infers labels of units from potentials and couplings."""
+    """Infers labels of units from potentials and couplings.
+
+    It is made from the numbers n of units and k of labels, the couplings `ends` of shape (m, 2), each pair of
+    units once, and `beta` of shape (m,): what it is worth that the ends have the same label; minus infinity
+    forbids it. `infer` takes potentials and a factor of the finite couplings.
+    """
 
     def infer(self, potential: Floats, scale: float = 1.0) -> Answer: ...
 

@@ -1,4 +1,4 @@
-"""Choosing how to infer, piece by piece of the network, and saying why.
+"""Which inference answers for which connected component of the constraint graph, and why.
 
 Units without couplings are independent. Pieces that are trees (pairs among them) and pieces narrow enough
 for a junction tree are answered exactly. For the rest the caller says what to do: a spanning tree that drops

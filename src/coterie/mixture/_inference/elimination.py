@@ -1,4 +1,4 @@
-"""The order in which units are summed out, chosen so that the tables stay small.
+"""Elimination order of a junction tree, by min-fill, so that the tables stay small.
 
 The next unit is one whose neighbours lack the fewest couplings among each other (min-fill). A table over w
 neighbours has k^(w + 1) cells: as soon as one would grow beyond the limit, the search gives up, so a dense

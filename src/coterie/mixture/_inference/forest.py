@@ -1,4 +1,4 @@
-"""Exact inference where the couplings form trees: two passes, in the log domain.
+"""Belief propagation: exact inference where the couplings form trees, by two passes in the log domain.
 
 A message over a coupling needs, for every label, the sum over all other labels: it is built from sums to its
 left and right, never as "all minus own", which would cancel where one label dominates. The way down divides
@@ -109,17 +109,7 @@ def _two_passes(
 
 
 class Forest:
-    """Exact inference on a forest.
-
-    Parameters
-    ----------
-    n, k : int
-        Units and labels.
-    ends : array of shape (m, 2)
-        Couplings; they form no circle.
-    beta : array of shape (m,)
-        What it is worth that the ends have the same label; minus infinity forbids it.
-    """
+    """Exact inference on a forest: a `Part` whose couplings form no cycle."""
 
     def __init__(self, n: int, k: int, ends: Index, beta: Floats) -> None:
         self.n, self.k, self.beta = n, k, beta

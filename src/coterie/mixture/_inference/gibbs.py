@@ -72,10 +72,8 @@ class Gibbs:
 
     Parameters
     ----------
-    n, k : int
-        Units and labels.
-    ends, beta : arrays of shape (m, 2) and (m,)
-        Couplings, each pair of units once; minus infinity forbids that the ends agree.
+    n, k, ends, beta
+        As in `Part`.
     random_state : int, Generator or RandomState, optional
         Seed of all draws.
     n_sweeps, burn_in : int
@@ -128,20 +126,7 @@ class Gibbs:
         self.labels = None
 
     def infer(self, potential: Floats, scale: float = 1.0) -> Answer:
-        """Probabilities under potentials, and an estimate of log Z.
-
-        Parameters
-        ----------
-        potential : array of shape (n, k)
-            Log potentials; minus infinity forbids a label.
-        scale : float
-            Factor of the finite couplings.
-
-        Returns
-        -------
-        Answer
-            With estimates from `n_sweeps` sweeps.
-        """
+        """Probabilities under potentials, and an estimate of log Z, from `n_sweeps` sweeps."""
         potential = np.array(potential, dtype=np.float64, order="C")
         beta = scaled(self.beta, scale)
         labels = self.labels

@@ -1,4 +1,4 @@
-"""The moves of the Gibbs sampler: blocks without circles, bonded clusters, exchanges of two labels.
+"""The moves of the Gibbs sampler: blocked draws of forests, Swendsen-Wang clusters, exchanges of labels.
 
 Units are parted into blocks within which couplings form a forest, and each block is drawn jointly, given all
 others: messages go up its trees, labels are drawn on the way down. Bonds join must-linked units that agree
@@ -33,7 +33,8 @@ def _draw_blocks(
     """Part the nodes of `order` into blocks without a circle, and draw the labels of each block jointly.
 
     A node enters the first block in which its neighbours lie in different trees. Written: `labels`, the
-    scratch `notes` (all -1 before and after).
+    scratch `notes` (all -1 before and after). One long kernel, since blocks, messages and draws share their
+    scratch arrays.
     """
     indptr, indices, beta = graph
     n, k = order.shape[0], potential.shape[1]

@@ -1,4 +1,4 @@
-"""Exact inference on narrow graphs with circles: units are summed out one by one (a junction tree).
+"""Junction tree: exact inference on narrow graphs with cycles, by summing out one unit after another.
 
 Summing out unit v leaves a table over its later neighbours. Going back, the probability of v given these
 neighbours, which was kept, times theirs gives v's own: no division, no cancellation. Time and memory are the
@@ -138,17 +138,7 @@ def _run(
 
 
 class JunctionTree:
-    """Exact inference on a narrow graph.
-
-    Parameters
-    ----------
-    k : int
-        Number of labels.
-    ends, beta : arrays of shape (m, 2) and (m,)
-        Couplings.
-    steps : list
-        Units in the order in which they are summed out, as `eliminate` finds them.
-    """
+    """Exact inference on a narrow graph: a `Part` that sums units out in the order of `steps`."""
 
     def __init__(self, k: int, ends: Index, beta: Floats, steps: Steps) -> None:
         self.k, self.beta, self.program = k, beta, _program(k, ends, steps)

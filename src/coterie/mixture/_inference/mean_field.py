@@ -21,7 +21,7 @@ from coterie.base import top_eigenvalue
 from coterie.constraints._model import sparse_graph
 from coterie.mixture._inference.answer import Answer, normalise
 
-Start = Literal["independent", "warm", "continuation", "best"]
+Start = Literal["warm", "continuation", "best"]
 
 # A forbidden coupling outweighs every difference of potentials by so much.
 _FORBIDDEN = 50.0
@@ -84,17 +84,15 @@ def _sweep(
 
 
 class MeanField:
-    """Mean-field inference; log Z is a bound from below.
+    """Mean-field inference, a `Part`; log Z is a bound from below.
 
     Parameters
     ----------
-    n, k : int
-        Units and labels.
-    ends, beta : arrays of shape (m, 2) and (m,)
-        Couplings.
-    start : {"independent", "warm", "continuation", "best"}
-        Where the sweeps begin: at what holds without couplings; at the last answer (the first time as
-        before); at weak couplings that grow; or the better of the last two, in every fifth call.
+    n, k, ends, beta
+        As in `Part`.
+    start : {"warm", "continuation", "best"}
+        Where the sweeps begin: at the last answer (the first time at what holds without couplings); at weak
+        couplings that grow; or the better of both, in every fifth call.
     tol, max_sweeps : float, int
         Sweeps end when no probability changes by as much, or after so many.
     """
@@ -130,7 +128,7 @@ class MeanField:
         answers = []
         climb = self.start == "best" and self._calls % _CLIMB_EVERY == 0
         self._calls += 1
-        if self.start in ("independent", "continuation") or self.state is None or climb:
+        if self.start == "continuation" or self.state is None or climb:
             chance = normalise(potential)[0]
             if self.start in ("continuation", "best"):
                 self._climb(potential, chance)

@@ -1,4 +1,4 @@
-"""What is known, as a network: units of items that share a label, and couplings between units.
+"""Constraints as a Markov random field: units of items that share a label, and couplings between them.
 
 Must-links that hold are contracted into units (chunklets). What is left between two units is one number, the
 coupling: what it is worth, in log-odds, that their labels are equal; minus infinity forbids it. Labels clamp
@@ -22,7 +22,7 @@ from scipy.sparse.csgraph import connected_components
 from coterie._arrays import Floats, Index
 from coterie.constraints import Constraints, Group, Pairs
 from coterie.constraints._feasible import pairs_across
-from coterie.constraints._model import MOST_GROUP_PAIRS, NO_PAIRS, find_components, stated_pairs
+from coterie.constraints._model import MOST_GROUP_PAIRS, NO_PAIRS, find_components, stated_pairs, units_of
 from coterie.exceptions import UnsupportedConstraintError
 
 Coupling = Callable[[Pairs, Literal[1, -1]], Floats]
@@ -155,13 +155,8 @@ def read_network(
     only_matching : bool
         Whether to keep no more forbidden couplings than touch every unit once at most.
     """
-    items = known.constrained_items
+    items, unit, component = units_of(known, obey)
     binding = known if obey == "all" else known.only_hard()
-    if binding:
-        component, unit = np.unique(binding.components[items], return_inverse=True)
-    else:
-        component, unit = items, np.arange(len(items))
-    unit = unit.astype(np.int64)
     n_units = len(component)
     named = naming_group(binding)
     clamp = np.full(n_units, -1, dtype=np.int64)
@@ -236,12 +231,8 @@ def _forbidden(binding: Constraints, component: Index, named: int | None) -> Ind
     if not binding:
         return found[0]
     graph = binding.contracted
-    head = np.repeat(np.arange(graph.n_components), np.diff(graph.indptr))
-    once = head < graph.indices
-    found.append(np.column_stack([head[once], graph.indices[once]]))
-    starts = graph.clique_indptr
-    for c, position in enumerate(graph.clique_group.tolist()):
-        nodes = graph.clique_nodes[starts[c] : starts[c + 1]]
+    found.append(graph.edges[0])
+    for nodes, position in zip(graph.cliques, graph.clique_group.tolist(), strict=True):
         if position != named:
             a, b = np.triu_indices(len(nodes), 1)
             found.append(np.column_stack([nodes[a], nodes[b]]))

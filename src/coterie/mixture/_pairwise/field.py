@@ -12,15 +12,14 @@ Source: the book, section 5.3.6 (Lange, Law, Jain and Buhmann).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from math import exp
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from coterie._arrays import Floats, Index
-from coterie._compiled import kernel
+from coterie._compiled import in_slices, kernel
 from coterie.assign._core import Core
 from coterie.base import top_eigenvalue
 
@@ -30,8 +29,7 @@ RELATIVE = 1e-11
 _IDLE = 1e-5
 # A probability below this is 0, so that it costs nothing.
 _NEVER = 1e-12
-# Steps between two returns to Python, and numbers that are multiplied at a time.
-_SLICE = 100_000_000
+# Numbers that are multiplied at a time.
 _BLOCK = 1 << 22
 
 
@@ -55,7 +53,7 @@ def sweep(
     Returns the largest change of a probability. `links` says what acts on a unit beside the dissimilarities:
     edges and rows of expected counts, as in a `Core`. Written: `state`, the scratch `work` (2 x k).
     """
-    core_of, indptr, to, weight, entry_ptr, entry_row, entry_minus, entry_weight, entry_mass = links
+    core_of, indptr, to, weight, entry_ptr, entry_row, entry_minus, entry_weight, entry_mass, _ = links
     Q, A, s, W, R = state
     n, k = Q.shape
     out, size = work[0], work[1]
@@ -131,8 +129,7 @@ def sweep(
     return largest
 
 
-@dataclass(frozen=True, eq=False)
-class Links:
+class Links(NamedTuple):
     """What statements do to units: edges and entries of a core, for all units."""
 
     core_of: Index
@@ -164,19 +161,6 @@ class Links:
             n_rows=core.n_rows,
         )
 
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        """As the compiled sweep takes them."""
-        edges = self.core_of, self.indptr, self.to, self.weight
-        return (
-            *edges,
-            self.entry_ptr,
-            self.entry_row,
-            self.entry_minus,
-            self.entry_weight,
-            self.entry_mass,
-        )
-
     def owners(self) -> tuple[Index, Index]:
         """The unit of each edge and of each entry."""
         units = np.empty(len(self.indptr) - 1, dtype=np.int64)
@@ -192,8 +176,7 @@ class Links:
         row = np.zeros(self.n_rows, dtype=bool)
         row[self.entry_row[binds]] = True
         row[self.entry_minus[binds & (self.entry_minus >= 0)]] = True
-        return replace(
-            self,
+        return self._replace(
             weight=np.where(forbids, price * root[head] * root[self.to], self.weight),
             entry_weight=np.where(binds, price * root[owner], self.entry_weight),
             entry_mass=np.where(row[self.entry_row], root[owner], self.entry_mass),
@@ -201,7 +184,7 @@ class Links:
 
     def scaled(self, factor: float) -> Links:
         """The same, stronger or weaker."""
-        return replace(self, weight=factor * self.weight, entry_weight=factor * self.entry_weight)
+        return self._replace(weight=factor * self.weight, entry_weight=factor * self.entry_weight)
 
     def split(self, k: int) -> float:
         """The temperature below which the statements alone sort units into k clusters."""
@@ -213,7 +196,6 @@ class Links:
         less = np.where(self.entry_minus >= 0, 0.0, self.entry_mass)
 
         def times(v: Any) -> Any:
-            v = np.ravel(v)
             in_row = np.append(rows.T @ v, 0.0)
             met = in_row[self.entry_row] - in_row[self.entry_minus] - less * v[owner]
             return -(edges @ v + np.bincount(owner, self.entry_weight * met, n)) / k
@@ -252,13 +234,8 @@ class Field:
     def sweep(self, order: Index, beta: float) -> float:
         """One sweep over all units; see the kernel."""
         state, work = (self.Q, self.A, self.s, self.W, self.R), np.empty((2, self.k))
-        step = max(1, _SLICE // (self.m * self.k))
-        largest = 0.0
-        for start in range(0, self.m, step):
-            stop = min(start + step, self.m)
-            common = self.D, self.own, self.mass, self.links.arrays, state, order
-            largest = max(largest, sweep(*common, start, stop, beta, work))
-        return largest
+        common = self.D, self.own, self.mass, self.links, state, order
+        return max(sweep(*common, *part, beta, work) for part in in_slices(self.m, self.m * self.k))
 
     @property
     def labels(self) -> Any:
@@ -317,7 +294,6 @@ def first_split(D: Any, own: Floats, mass: Floats) -> float:
     total = float(at.sum())
 
     def times(v: Any) -> Any:
-        v = np.ravel(v)
         held = float(mass @ v)
         middle = at * (held / n) + mass * (float(at @ v) / n) - mass * (total * held / n**2)
         return -0.5 * (product(v) - middle)

@@ -9,17 +9,16 @@ move one by one, then several where statements tie them together, and the object
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import ceil, log
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from coterie._arrays import Floats, Index, Labels
 from coterie.assign._core import build_core, soft_penalty, turned
 from coterie.assign._pairs import SoftSolver
 from coterie.constraints import Constraints
+from coterie.kmeans._kernel import Descent, Found, ItemKernel, contracted
 from coterie.mixture._pairwise.field import Field, Links, first_split
 
 # The first temperature, and the last one, as shares of that at which the first cluster splits.
@@ -30,18 +29,7 @@ _SWEEPS, _SETTLED, _NOISE = 20, 1e-3, 1e-2
 _FORBIDDEN = 10.0
 
 
-@dataclass
-class Found:
-    """What a start came to."""
-
-    labels: Labels
-    objective: float
-    history: list[float]
-    n_iter: int
-    converged: bool
-
-
-class Search:
+class PairwiseSearch(Descent):
     """Labels of the units (items that hard must-links join); one for all starts of a fit."""
 
     def __init__(
@@ -56,13 +44,11 @@ class Search:
     ) -> None:
         self.known, self.weight, self.k, self.rng = known, weight, k, rng
         self.unit = known.only_hard().components
-        mass = np.bincount(self.unit).astype(np.float64)
-        self.m = len(mass)
-        own = np.zeros(self.m)
-        if self.m < len(D):
-            gather = sparse.csr_matrix((np.ones(len(D)), (self.unit, np.arange(len(D)))), (self.m, len(D)))
-            D = np.ascontiguousarray(gather @ (gather @ D).T)
-            own = np.diagonal(D).copy()
+        own, ones = np.diagonal(D).astype(np.float64), np.ones(len(D))
+        units = contracted(ItemKernel(D, False, own), self.unit, ones, ones)
+        D, mass, self.m = units.table, units.mass, units.m
+        own = np.diagonal(D).astype(np.float64)
+        if own.any():  # of single items it is 0
             np.fill_diagonal(D, 0.0)
         self.field = Field(D, own, mass, k)
         core = build_core(known, "hard").scaled(weight)
@@ -83,7 +69,11 @@ class Search:
     def run(self, max_iter: int, step: Callable[[float | None], bool]) -> Found:
         """Cool down, then go down."""
         n_sweeps, stopped = self._anneal(step)
-        return self._descend(self._certain(), 1 if stopped else max_iter, step, n_sweeps)
+        found = self.descend(self._certain(), 1 if stopped else max_iter, step)
+        penalty = self.weight * soft_penalty(self.known, found.labels[self.unit]) if self.known else 0.0
+        found.objective = found.history[-1] = self.field.value() + penalty
+        found.n_iter += n_sweeps
+        return found
 
     def _anneal(self, step: Callable[[float | None], bool]) -> tuple[int, bool]:
         """Follow the mean field from high to low temperature; the number of sweeps, and whether to stop."""
@@ -121,39 +111,19 @@ class Search:
         price = cost[self.units]
         return price - price.min(axis=1, keepdims=True)
 
-    def _set(self, labels: Labels) -> None:
-        self.field.set(np.eye(self.k)[labels], self.links)
+    # ---- temperature 0 --------------------------------------------------------------------------------
 
-    def _descend(
-        self, labels: Labels, max_iter: int, step: Callable[[float | None], bool], n_sweeps: int
-    ) -> Found:
-        """Move units one by one as long as that pays, then those that statements join or hold apart."""
-        field = self.field
-        self._set(labels)
-        history, fresh, converged = [self._value()], True, False
-        for _ in range(max_iter):
-            n_sweeps += 1
-            moved = self._sweep() or self._together()
-            if not moved and not fresh:
-                # rounding may have gathered in the sums: only what fresh ones confirm is final
-                self._set(field.labels)
-                moved = self._sweep() or self._together()
-            fresh = not moved
-            history.append(self._value())
-            stop = step(history[-1])
-            if not moved:
-                converged = True
-                break
-            if stop:
-                break
-        labels = field.labels
-        self._set(labels)
-        penalty = self.weight * soft_penalty(self.known, labels[self.unit]) if self.known else 0.0
-        history[-1] = field.value() + penalty
-        return Found(labels, history[-1], history, n_sweeps, converged)
+    @property
+    def labels(self) -> Labels:
+        """The cluster of each unit."""
+        return self.field.labels
+
+    def _set(self, labels: Labels) -> float:
+        self.field.set(np.eye(self.k)[labels], self.links)
+        return self._value()
 
     def _value(self) -> float:
-        return self.field.value() + self.solver.penalty(self.field.labels[self.units])
+        return self.field.value() + self.solver.penalty(self.labels[self.units])
 
     def _sweep(self) -> bool:
         if self.k == 1:
@@ -169,13 +139,13 @@ class Search:
             return False
         moved = False
         for anew in (False, True):
-            price, now = self._prices(self.field.costs()), self.field.labels[self.units]
+            price, now = self._prices(self.field.costs()), self.labels[self.units]
             moved |= self._take(self.solver.improve(price, self.solver.first(price) if anew else now)[0])
         return moved
 
     def _take(self, proposed: Labels) -> bool:
         """Follow a proposal in those connected parts of the statements in which the objective falls."""
-        field, now, moved = self.field, self.field.labels[self.units], False
+        field, now, moved = self.field, self.labels[self.units], False
         changed = np.flatnonzero(proposed != now)
         order = changed[np.argsort(self.parts[changed], kind="stable")]
         old = self.solver.penalty(now)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from coterie._words import count_of, listed
+from coterie.base import Account, Certainty
+from coterie.constraints import Constraints
 from coterie.report._facts.rows import Floats, Ints
 from coterie.report._facts.statements import strength_of
 from coterie.report._page.html import cut
@@ -79,19 +81,20 @@ class Sureness:
         return int((self.own < limit).sum())
 
 
-def read_sureness(model: Any, labels: Ints, names: Any = str) -> Sureness | None:
-    """Read the probabilities off a model; None if it has none."""
-    if getattr(model, "responsibilities_", None) is None:
+def read_sureness(account: Account, labels: Ints, names: Any = str) -> Sureness | None:
+    """What a model doubts; None if it has no probabilities."""
+    certainty = account.certainty
+    if certainty is None:
         return None
-    found = np.asarray(model.responsibilities_, dtype=np.float64)
-    own = own_probability(model, labels)
+    found = np.asarray(certainty.probabilities, dtype=np.float64)
+    own = certainty.own(labels)
     others = found.copy()
     others[np.arange(len(labels)), labels] = -1.0
     rival = others.argmax(axis=1)
     other = others[np.arange(len(labels)), rival]
     del others
     worst = np.argsort(own, kind="stable")[:MOST_ITEMS]
-    pairs, n_pairs, n_in_doubt = _pairs(model, labels)
+    pairs, n_pairs, n_in_doubt = _pairs(certainty.agreement, account.known, labels)
     return Sureness(
         own=own,
         rival=np.where(other < 0, -1, rival),
@@ -101,14 +104,12 @@ def read_sureness(model: Any, labels: Ints, names: Any = str) -> Sureness | None
         pairs=pairs,
         n_pairs=n_pairs,
         n_pairs_in_doubt=n_in_doubt,
-        told=(*_inference(model), *_dropped(model, labels, names), *_collapsed(model)),
+        told=(
+            *_inference(certainty),
+            *_dropped(certainty.dropped, labels, names),
+            *_collapsed(certainty.collapsed),
+        ),
     )
-
-
-def own_probability(model: Any, labels: Ints) -> Floats:
-    """The probability of the cluster that each item is in; most often, but not always, the largest."""
-    found = np.asarray(model.responsibilities_, dtype=np.float64)
-    return np.clip(found[np.arange(len(labels)), labels], 0.0, 1.0)
 
 
 def _bands(own: Floats) -> tuple[tuple[str, int], ...]:
@@ -124,10 +125,10 @@ def _item(found: Floats, labels: Ints, item: int) -> DoubtfulItem:
     return DoubtfulItem(item, int(labels[item]), tuple((h, float(found[item, h])) for h in first))
 
 
-def _pairs(model: Any, labels: Ints) -> tuple[tuple[DoubtfulPair, ...], int, int]:
+def _pairs(
+    agreement: Any, known: Constraints | None, labels: Ints
+) -> tuple[tuple[DoubtfulPair, ...], int, int]:
     """The stated pairs most in doubt, how many have a probability, and how many are in doubt."""
-    agreement = getattr(model, "agreement_", None)
-    known = getattr(model, "constraints_", None)
     if agreement is None or known is None:
         return (), 0, 0
     must, cannot = known.must_table, known.cannot_table
@@ -146,18 +147,13 @@ def _pairs(model: Any, labels: Ints) -> tuple[tuple[DoubtfulPair, ...], int, int
     return tuple(pairs), int(active.sum()), len(in_doubt)
 
 
-def _inference(model: Any) -> list[str]:
-    found = getattr(model, "inference_", None)
-    if found is not None:
-        told = str(found).strip()
-        return [f"How the probabilities were found: {told if told.endswith('.') else f'{told}.'}"]
-    if hasattr(model, "temperature_path_"):
-        return ["They depend on the last temperature of the search: read them as an order, not as chances."]
-    return []
+def _inference(certainty: Certainty) -> list[str]:
+    told = certainty.inference
+    found = [] if told is None else [f"How the probabilities were found: {told.removesuffix('.')}."]
+    return [*found, *([certainty.remark] if certainty.remark else [])]
 
 
-def _dropped(model: Any, labels: Ints, names: Any) -> list[str]:
-    dropped = getattr(model, "dropped_constraints_", None)
+def _dropped(dropped: Constraints | None, labels: Ints, names: Any) -> list[str]:
     if not dropped:
         return []
     n_must, n_cannot = len(dropped.must_link), len(dropped.cannot_link)
@@ -173,8 +169,7 @@ def _dropped(model: Any, labels: Ints, names: Any) -> list[str]:
     return [f"{counted} ({named}{more}); in the clusters {held}."]
 
 
-def _collapsed(model: Any) -> list[str]:
-    found = np.asarray(getattr(model, "collapsed_", ()), dtype=np.int64).ravel().tolist()
+def _collapsed(found: tuple[int, ...]) -> list[str]:
     if not found:
         return []
     which = f"Cluster {found[0]} has" if len(found) == 1 else f"Clusters {listed(list(map(str, found)))} have"

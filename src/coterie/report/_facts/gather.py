@@ -4,54 +4,27 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from coterie._words import count_of
-from coterie.base import check_sample_weight
+from coterie.base import Account, Section, Trace, account_of, check_sample_weight
 from coterie.constraints import Constraints, as_constraints
-from coterie.methods import METHODS, Method
 from coterie.report._facts.cards import Card, largest_clusters, make_cards
 from coterie.report._facts.doubt import Sureness, read_sureness
 from coterie.report._facts.drawn_links import Lines, choose_lines
 from coterie.report._facts.map import Map, draw_map
-from coterie.report._facts.outcomes import Outcomes, count_clusters, price_of
+from coterie.report._facts.outcomes import Outcomes
 from coterie.report._facts.rows import Floats, Ints, Rows, distance_function, nearness
-from coterie.report._facts.sizes import Sizes, has_bounds, read_sizes
-from coterie.report._facts.spread import measure_of, spread_within
+from coterie.report._facts.sizes import Sizes, read_sizes
 from coterie.report._facts.statements import Statements, list_statements
 from coterie.report._facts.traits import find_traits, read_columns, weighed_features
-from coterie.report._facts.tree import Merging, reach_of, read_merging
 from coterie.report._facts.without import Comparison, compare_with, plain_labels
-from coterie.report._page.numbers import number, value_of
-
-# Steps of a trace that are drawn; of more, so many at equal distances.
-_MOST_STEPS = 1_000
-Kind = Literal["objective", "heights", "utility", "likelihood", "sweeps"]
-
-
-@dataclass(frozen=True)
-class Trace:
-    """The objective after each half-step of the best start, and with what tolerance it stopped.
-
-    Of a tree (`kind` "heights") these are the heights of the merges, and of COBWEB ("utility") minus the
-    category utility after each item: neither falls from step to step. Of a mixture ("likelihood") it is minus
-    the log-likelihood, or what stands for it (`of`), before each update; of an annealed search ("sweeps") the
-    objective after each sweep at temperature 0. `at` counts the steps, since of very
-    many only some are kept.
-    """
-
-    values: Floats
-    at: Ints
-    n_iter: int | None
-    converged: bool | None
-    tol: float
-    kind: Kind = "objective"
-    of: str = ""
+from coterie.report._page.numbers import value_of
 
 
 @dataclass(frozen=True)
@@ -87,17 +60,16 @@ class Facts:
     lines: Lines
     cards: tuple[Card, ...]
     weighed: tuple[tuple[str, float], ...]
-    learned: bool
-    prices: bool
     n_features: int
     sizes: Sizes
     trace: Trace | None
-    merging: Merging | None
+    own: tuple[Section, ...]
     sure: Sureness | None
     connected: bool
     centre: str
     statements: Statements
     comparison: Comparison | None
+    gain: str
     left_out: str | None
     made: Made
 
@@ -137,40 +109,42 @@ def gather(
     seed: int = 0,
 ) -> Facts:
     """Work out what the page says; parameters as in `write_report`."""
-    rows = Rows(X)
+    rows, account = Rows(X), account_of(model)
     labels = np.asarray(model.labels_).astype(np.int64)
     if len(labels) != rows.n:
         raise ValueError(
             f"X has {rows.n} rows, but the model was fitted on {len(labels)}; pass the rows of the fit."
         )
-    known = as_constraints(_stated(model, constraints), rows.n)
+    known = as_constraints(account.known if constraints is None else constraints, rows.n)
     names = Names(known.ids if ids is None else ids, rows.n)
-    k = count_clusters(model, labels)
+    k = account.n_clusters
     counts = np.bincount(labels[labels >= 0], minlength=k)
     weight = check_sample_weight(sample_weight, rows.values)
 
-    distances = distance_function(model, rows, labels, k)
+    distances = distance_function(account, rows, labels)
     near = nearness(distances, rows, labels, k)
     # where nothing is known both clusterings are the same
-    to_compare = plain is not None and (bool(known) or has_bounds(model))
+    to_compare = plain is not None and (bool(known) or account.bounds is not None)
     without = _plain(plain, model, X, known, weight) if to_compare else None
-    outcomes = Outcomes(model, known, labels, distances, without, weight, names)
-    sizes = read_sizes(model, labels, counts, size_weight, groups)
+    outcomes = Outcomes(account, known, labels, distances, without, weight, names)
+    missed = () if account.bounds is None else tuple(model.violations_.shortfalls)
+    sizes = read_sizes(account, missed, labels, counts, size_weight, groups)
     lines = choose_lines(outcomes, seed)
-    precomputed = getattr(model, "metric", None) == "precomputed"
+    precomputed = account.metric == "precomputed"
     cards_of = largest_clusters(counts)
-    columns = () if precomputed else read_columns(features, rows, model)
+    columns = () if precomputed else read_columns(features, rows, account.features)
     traits = {} if precomputed else find_traits(rows, labels, cards_of, columns)
     violations = outcomes.violations
-    asked = getattr(model, "n_clusters", getattr(model, "n_components", None))
-    sure = read_sureness(model, labels, names)
+    asked = account.asked
+    sure = read_sureness(account, labels, names)
     comparison = None
     if without is not None:
 
-        def spread(some: Ints, k: int) -> float | None:
-            return None if outcomes.lacks_weight else spread_within(model, rows, some, weight, k)
+        def spread(some: Ints) -> float | None:
+            known_cost = account.cost is not None and not outcomes.lacks_weight
+            return account.cost(rows.values, some, weight) if known_cost else None  # type: ignore[misc]
 
-        comparison = compare_with(without, labels, known, k, spread, measure_of(model))
+        comparison = compare_with(without, labels, known, k, spread, account.measure)
     return Facts(
         title=title or f"{type(model).__name__}: {count_of(k, 'cluster')}",
         verdict=_verdict(rows.n, k, asked, sizes, outcomes),
@@ -193,27 +167,22 @@ def gather(
         ),
         lines=lines,
         cards=make_cards(
-            labels, counts, cards_of, traits, near, outcomes, sizes, reach_of(model, labels), sure
+            labels, counts, cards_of, traits, near, outcomes, sizes, _reach(account.graph, labels), sure
         ),
-        weighed=() if precomputed else weighed_features(model, rows, columns),
+        weighed=() if precomputed else weighed_features(account.feature_weights, rows, columns),
         n_features=rows.d,
-        learned=getattr(getattr(model, "_distortion", None), "name", None) == "mahalanobis",
-        prices=outcomes.price.statement is not None or not getattr(model, "_fixed_price", True),
         sizes=sizes,
-        trace=_trace(model),
-        merging=read_merging(model, labels),
+        trace=account.trace,
+        own=account.sections,
         sure=sure,
-        connected=getattr(model, "connectivity", None) is not None,
-        centre=_centre(model),
+        connected=account.graph is not None,
+        centre=account.centre,
         statements=list_statements(outcomes),
         comparison=comparison,
+        gain=account.gain,
         left_out=_left_out(comparison) if outcomes.lacks_weight and to_compare else None,
-        made=_made(model, command, notes, seconds),
+        made=_made(model, account, command, notes, seconds),
     )
-
-
-def _stated(model: Any, constraints: Any) -> Any:
-    return getattr(model, "constraints_", None) if constraints is None else constraints
 
 
 def _plain(plain: Any, model: Any, X: Any, known: Constraints, weight: Floats | None) -> Ints | None:
@@ -242,18 +211,16 @@ def _more_than(k: int, asked: Any) -> bool:
     return isinstance(asked, int | np.integer) and k > int(asked)
 
 
-def _centre(model: Any) -> str:
-    """What the page calls a centre, where the method itself has none; else nothing."""
-    if hasattr(model, "transform"):
-        return ""
-    if hasattr(model, "score_samples"):
-        return "Near to a centre means here: where the cluster is dense, in its own shape."
-    metric = getattr(model, "metric", None)
-    if isinstance(metric, str) and metric == "precomputed":
-        return "Near to a centre means here: a small mean distance to the items of the cluster."
-    if isinstance(metric, str) and metric == "cosine":
-        return "The centre of a cluster is here the mean direction of its items."
-    return "The centre of a cluster is here the mean of its items."
+def _reach(graph: Any, labels: Ints) -> Callable[[int, int], bool] | None:
+    """Whether an item has a neighbour in a cluster; None where there are no neighbours."""
+    if graph is None:
+        return None
+
+    def reaches(item: int, cluster: int) -> bool:
+        near = graph.indices[graph.indptr[item] : graph.indptr[item + 1]]
+        return bool((labels[near] == cluster).any())
+
+    return reaches
 
 
 def _verdict(n: int, k: int, asked: Any, sizes: Sizes, outcomes: Outcomes) -> str:
@@ -279,59 +246,21 @@ def _verdict(n: int, k: int, asked: Any, sizes: Sizes, outcomes: Outcomes) -> st
     return " ".join(part for part in told if part)
 
 
-def _trace(model: Any) -> Trace | None:
-    values = np.asarray(getattr(model, "history_", ()), dtype=np.float64).ravel()
-    values = values[np.isfinite(values)]
-    if not len(values):
-        return None
-    n_iter, converged = getattr(model, "n_iter_", None), getattr(model, "converged_", None)
-    at = np.arange(len(values))
-    if len(at) > _MOST_STEPS:
-        at = np.unique(np.linspace(0, len(values) - 1, _MOST_STEPS).round().astype(np.int64))
-    return Trace(
-        values[at],
-        at,
-        None if n_iter is None else int(n_iter),
-        None if converged is None else bool(converged),
-        float(getattr(model, "tol", 0.0)),
-        _kind(model),
-        str(getattr(model, "objective_kind_", "")),
-    )
-
-
-def _kind(model: Any) -> Kind:
-    """What the values of `history_` are."""
-    if hasattr(model, "linkage_"):
-        return "heights"
-    if hasattr(model, "category_utility_"):
-        return "utility"
-    if hasattr(model, "objective_kind_"):
-        return "likelihood"
-    return "sweeps" if hasattr(model, "temperature_path_") else "objective"
-
-
-def _what(method: Method, model: Any) -> str:
-    """What a method does with statements; some can also price them."""
-    if method.statements == "hold" and getattr(model, "obeys", "all") != "all":
-        price = number(price_of(model).statement)
-        return f"{method.what}; here, with a weight, a broken statement has a price of {price}"
-    return method.what
-
-
-def _made(model: Any, command: str | None, notes: Sequence[str], seconds: float | None) -> Made:
+def _made(
+    model: Any, account: Account, command: str | None, notes: Sequence[str], seconds: float | None
+) -> Made:
     import sklearn
 
     import coterie
 
     name = type(model).__name__
-    method = next((one for one in METHODS if one.name == name), None)
     versions = {"coterie": coterie.__version__, "scikit-learn": sklearn.__version__, "NumPy": np.__version__}
     versions["Python"] = platform.python_version()
     versions["system"] = f"{platform.system()} {platform.machine()}".strip() or sys.platform
     return Made(
         method=name,
-        what=None if method is None else _what(method, model),
-        source=None if method is None else method.source,
+        what=account.what,
+        source=account.source,
         parameters=tuple((key, value_of(value)) for key, value in model.get_params(deep=False).items()),
         versions=tuple(versions.items()),
         command=command,

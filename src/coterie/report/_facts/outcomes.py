@@ -6,16 +6,15 @@ words when somebody reads it, so that a hundred thousand pairs take about a seco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.base import check_sample_weight
+from coterie.base import Account, account_of, check_sample_weight
 from coterie.constraints import Constraints, Group, Pairs, Violations, as_constraints
-from coterie.constraints._model import log_odds
 from coterie.report._facts.rows import Floats, Ints, Rows, distance_function
 from coterie.report._page.html import cut
 from coterie.report._page.numbers import number
@@ -31,66 +30,9 @@ NO_COST = "what it would cost to meet it cannot be said without the sample_weigh
 _BLOCK_CELLS = 2_000_000
 
 
-@dataclass(frozen=True)
-class Price:
-    """What things cost in the objective of a model.
-
-    Attributes
-    ----------
-    power, share : float
-        An item at distance x of its centre costs `share * x**power`.
-    statement : float or None
-        What a broken statement of strength 1 costs; None if statements have no price, or no common one.
-    stated : float or None
-        The same for a pair with a confidence; None: as `statement`. Of a mixture its log-odds are all it
-        costs, and these are in its strength already.
-    tells : bool
-        Whether costs of items follow from distances to centres; not where a method only knows pairs.
-    """
-
-    power: float
-    share: float
-    statement: float | None
-    stated: float | None = None
-    tells: bool = True
-
-    def of(self, distance: Floats) -> Floats:
-        """What distances cost."""
-        return self.share * distance**self.power
-
-
-def lacks_weight(model: Any, sample_weight: Any) -> bool:
+def lacks_weight(account: Account, sample_weight: Any) -> bool:
     """Whether a fit was given weights that are missing now, so that costs would come out wrong."""
-    return sample_weight is None and bool(getattr(model, "_weighted", False))
-
-
-def price_of(model: Any) -> Price:
-    """Read the prices off a fitted model."""
-    if hasattr(model, "objective_kind_"):
-        return _of_mixture(model)
-    share = 1.0
-    squared = getattr(model, "metric", None) == "sqeuclidean" or getattr(model, "_counts_squares", False)
-    if hasattr(model, "_share_of"):
-        share = float(model._share_of(model._distortion))
-        squared = model._distortion.name in ("sqeuclidean", "mahalanobis")
-    weight = getattr(model, "weight_", None)
-    if weight is None:
-        weight = getattr(model, "weight", None)
-    # where each pair has a price of its own, a number that holds for all would be wrong
-    fixed = getattr(model, "_fixed_price", True)
-    priced = fixed and isinstance(weight, (int, float)) and np.isfinite(weight)
-    tells = squared or hasattr(model, "transform") or not getattr(model, "works_on_pairs", False)
-    statement = float(weight) if priced else None  # type: ignore[arg-type]
-    return Price(2.0 if squared else 1.0, share, statement, tells=tells)
-
-
-def _of_mixture(model: Any) -> Price:
-    """Costs in the log-likelihood, or in squared distances where there is none."""
-    sure, weight = getattr(model, "confidence", None), getattr(model, "weight", None)
-    if sure is not None:
-        weight = float(log_odds(np.asarray(sure)))
-    power = 1.0 if hasattr(model, "score_samples") else 2.0
-    return Price(power, 1.0, float(weight) if isinstance(weight, (int, float)) else None, stated=1.0)
+    return sample_weight is None and account.weighted
 
 
 @dataclass(frozen=True)
@@ -130,7 +72,7 @@ class Outcomes:
 
     def __init__(
         self,
-        model: Any,
+        account: Account,
         known: Constraints,
         labels: Ints,
         distances: Distance,
@@ -140,10 +82,8 @@ class Outcomes:
     ) -> None:
         self.known, self.labels, self.plain = known, labels, plain
         self.name_of = known.item_name if names is None else names
-        self.price = price_of(model)
-        self.obeys = getattr(model, "obeys", "hard")
-        self.method = type(model).__name__
-        self.lacks_weight = lacks_weight(model, sample_weight)
+        self.price, self.obeys = account.price, account.obeys
+        self.lacks_weight = lacks_weight(account, sample_weight)
         self._weight = sample_weight
         self._distances = distances
         self.violations: Violations = known.violations(labels)
@@ -326,22 +266,14 @@ def constraint_outcomes(
         Columns i, j, kind, weight, confidence, hard, source, (for groups) group and set, outcome and reason;
         one row a pair, and one row an item of each group.
     """
-    rows = Rows(X)
+    rows, account = Rows(X), account_of(model)
     labels = np.asarray(model.labels_).astype(np.int64)
-    known = as_constraints(model.constraints_ if constraints is None else constraints, rows.n)
-    n_clusters = count_clusters(model, labels)
+    known = as_constraints(account.known if constraints is None else constraints, rows.n)
     return Outcomes(
-        model,
+        account,
         known,
         labels,
-        distance_function(model, rows, labels, n_clusters),
+        distance_function(account, rows, labels),
         None if plain is None else np.asarray(plain).astype(np.int64),
         check_sample_weight(sample_weight, rows.values),
     ).columns()
-
-
-def count_clusters(model: Any, labels: Iterable[int]) -> int:
-    """Number of clusters, those that hold nothing included."""
-    asked = getattr(model, "n_clusters", getattr(model, "n_components", 0))
-    asked = getattr(model, "n_clusters_", asked)
-    return max(int(asked) if isinstance(asked, (int, np.integer)) else 0, int(np.max(labels, initial=-1)) + 1)  # type: ignore[call-overload]

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from coterie.base import Account
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Distances that are held at a time.
 _BLOCK_CELLS = 2_000_000
-# A probability that is smaller counts as this one: its logarithm must be a number.
-_LEAST = 1e-300
 
 
 class Rows:
@@ -42,7 +42,7 @@ class Rows:
         if hasattr(X, "columns") and not isinstance(X, np.ndarray):
             self._frame = X
             self.names = tuple(str(name) for name in X.columns)
-            X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
+            X = np.asarray(X)
         self.sparse = sparse.issparse(X)
         self.values: Any = X.tocsr() if self.sparse else np.asarray(X)
         if self.values.ndim != 2:
@@ -55,9 +55,10 @@ class Rows:
         """Some rows, as X itself would be taken: a data frame stays one, so that its names are checked."""
         if self._frame is None:
             return self.values[items]
-        if hasattr(self._frame, "iloc"):
+        try:
             return self._frame.iloc[items]
-        return self._frame[items]
+        except AttributeError:  # of polars
+            return self._frame[items]
 
     def dense(self, items: Any) -> Floats:
         """Some rows as numbers in float64."""
@@ -107,74 +108,37 @@ class Near:
     rival: Ints
 
 
-def distance_function(model: Any, rows: Rows, labels: Ints, n_clusters: int) -> Callable[[Any], Floats]:
-    """A function of some items (numbers or a slice) to their distances to all centres.
+def distance_function(account: Account, rows: Rows, labels: Ints) -> Callable[[Any], Floats]:
+    """A function of some items (numbers or a slice) to their distances to all clusters.
 
-    The model's own, where it has `transform`; of a mixture minus the log-density of an item and its cluster
-    together, whose differences are those of the log-likelihood; else mean distances to the items of a cluster
-    where distances were given, cosine distances to the mean directions where the model measures so, and
-    elsewhere Euclidean distances to the means. Columns of clusters that hold nothing are infinite, so that no
-    item is said to be near them.
+    The model's own where it has some; else mean distances to the items of a cluster where distances were
+    given, and elsewhere distances to the means, or mean directions, of the clusters. Columns of clusters that
+    hold nothing are infinite, so that no item is said to be near them.
     """
-    empty = np.bincount(labels[labels >= 0], minlength=n_clusters) == 0
-    if hasattr(model, "transform"):
+    k = account.n_clusters
+    counts = np.bincount(labels[labels >= 0], minlength=k)
+    measure = account.distances or _to_middles(account.metric, rows, indicator(labels, k), counts)
 
-        def own(items: Any) -> Floats:
-            found = np.asarray(model.transform(rows.take(items)), dtype=np.float64)
-            return np.where(empty, np.inf, found) if empty.any() else found
+    def distances(items: Any) -> Floats:
+        own = account.distances is not None
+        found = np.asarray(measure(rows.take(items) if own else rows.values[items]), dtype=np.float64)
+        return np.where(counts == 0, np.inf, found) if not counts.all() else found
 
-        return own
-    if hasattr(model, "score_samples"):
-
-        def unlikely(items: Any) -> Floats:
-            part = rows.take(items)
-            share = np.maximum(np.asarray(model.predict_proba(part), dtype=np.float64), _LEAST)
-            found = -(np.asarray(model.score_samples(part), dtype=np.float64)[:, None] + np.log(share))
-            return np.where(empty, np.inf, found)
-
-        return unlikely
-    metric = getattr(model, "metric", None)
-    if isinstance(metric, str) and metric == "precomputed":
-        counts = np.maximum(np.bincount(labels[labels >= 0], minlength=n_clusters), 1)
-        share = indicator(labels, n_clusters).T.multiply(1.0 / counts).tocsr()
-
-        def to_members(items: Any) -> Floats:
-            return np.where(empty, np.inf, np.asarray(rows.values[items].astype(np.float64) @ share))
-
-        return to_members
-    if isinstance(metric, str) and metric == "cosine":
-        from sklearn.preprocessing import normalize
-
-        sums = indicator(labels, n_clusters) @ normalize(rows.values)
-        towards = normalize(np.asarray(sums.toarray() if sparse.issparse(sums) else sums, dtype=np.float64))
-
-        def to_directions(items: Any) -> Floats:
-            away = 1.0 - np.asarray(normalize(rows.values[items]) @ towards.T, dtype=np.float64)
-            return np.where(empty, np.inf, np.maximum(away, 0.0))
-
-        return to_directions
-    means, norms = _means(rows, labels, n_clusters)
-
-    def to_means(items: Any) -> Floats:
-        part = rows.values[items]
-        if rows.sparse:
-            lengths = np.asarray(part.multiply(part).sum(axis=1), dtype=np.float64).reshape(-1, 1)
-            products = part @ means.T
-        else:
-            part = part.astype(np.float64)
-            lengths, products = np.einsum("ij,ij->i", part, part)[:, None], part @ means.T
-        found = np.sqrt(np.maximum(lengths + norms - 2.0 * products, 0.0))
-        return np.where(empty, np.inf, found)
-
-    return to_means
+    return distances
 
 
-def _means(rows: Rows, labels: Ints, n_clusters: int) -> tuple[Floats, Floats]:
-    total = indicator(labels, n_clusters) @ rows.values
-    total = np.asarray(total.toarray() if sparse.issparse(total) else total, dtype=np.float64)
-    counts = np.maximum(np.bincount(labels[labels >= 0], minlength=n_clusters), 1)
-    means = total / counts[:, None]
-    return means, np.einsum("hj,hj->h", means, means)
+def _to_middles(metric: str, rows: Rows, members: Any, counts: Ints) -> Callable[[Any], Any]:
+    """Distances to what stands for the clusters, where the model has no centres of its own."""
+    from sklearn.metrics.pairwise import cosine_distances, euclidean_distances
+    from sklearn.preprocessing import normalize
+
+    share = members.multiply(1.0 / np.maximum(counts, 1)[:, None]).tocsr()
+    if metric == "precomputed":
+        return lambda part: part.astype(np.float64) @ share.T
+    means = share @ (normalize(rows.values) if metric == "cosine" else rows.values)
+    means = np.asarray(means.toarray() if sparse.issparse(means) else means, dtype=np.float64)
+    measure = cosine_distances if metric == "cosine" else euclidean_distances
+    return lambda part: measure(part, means)
 
 
 def indicator(labels: Ints, n_clusters: int) -> Any:

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from coterie.assign._sizes import SizeBounds, are_shares, read_bounds, shortfalls
+from coterie.base import Account, Bounds
 from coterie.constraints import Shortfall
 from coterie.report._facts.rows import Floats, Ints
-
-_BOUNDS = ("size_min", "size_max", "group_min", "group_max")
 
 
 @dataclass(frozen=True)
@@ -85,61 +84,54 @@ def _rise(rows: tuple[SizeRow, ...], start: int, stop: int) -> float:
     return (rows[stop].price or 0.0) - (rows[start].price or 0.0)
 
 
-def has_bounds(model: Any) -> bool:
-    """Whether a model was given bounds on sizes."""
-    return any(getattr(model, name, None) is not None for name in _BOUNDS)
-
-
-def read_sizes(model: Any, labels: Ints, counts: Ints, size_weight: Any, groups: Any) -> Sizes:
-    """Read sizes, bounds and prices off a model.
+def read_sizes(
+    account: Account, missed: tuple[Shortfall, ...], labels: Ints, counts: Ints, size_weight: Any, groups: Any
+) -> Sizes:
+    """Sizes against bounds, with what the bounds cost.
 
     `size_weight` and `groups` are what `fit` was given. Without them the loads of the clusters are taken from
-    the model, shares are shares of their sum, and groups cannot be counted.
+    the model, shares are shares of their sum, and groups cannot be counted; `missed` is what the fit counted.
     """
-    k, n_outliers = len(counts), int((labels < 0).sum())
-    sizes = np.asarray(getattr(model, "sizes_", counts), dtype=np.float64)
-    if len(sizes) != k:
-        sizes = counts.astype(np.float64)
+    k, n_outliers, given = len(counts), int((labels < 0).sum()), account.bounds
+    sizes = counts.astype(np.float64)
+    if account.sizes is not None and len(account.sizes) == k:
+        sizes = account.sizes
     loads = size_weight is not None or not np.array_equal(sizes, counts)
     unit = "load" if loads else "items"
-    if not has_bounds(model):
+    if given is None:
         rows = [SizeRow(h, float(size), None, None, True, None) for h, size in enumerate(sizes.tolist())]
         return Sizes(tuple(rows), (), unit, False, (), n_outliers)
 
-    if not hasattr(model, "size_min"):  # a largest size alone, which has no price
-        cap = float(model._bounds.high[0])
-        crumb = 1e-9 * float(sizes.sum())
-        rows = _rows(sizes, np.zeros(k), np.full(k, cap), float(sizes.sum()), None, None, crumb)
-        missed = tuple(model.violations_.shortfalls)
+    if given.cap is not None:
+        total = float(sizes.sum())
+        rows = _rows(sizes, np.zeros(k), np.full(k, given.cap), total, None, None, 1e-9 * total)
         return Sizes(tuple(rows), (), unit, True, missed, n_outliers, priced=False)
     note = None
-    if groups is None and (model.group_min is not None or model.group_max is not None):
+    if groups is None and (given.group_min is not None or given.group_max is not None):
         note = "Groups have bounds of their own; they cannot be counted here without `groups`."
-    prices = np.asarray(getattr(model, "prices_", np.zeros(k)), dtype=np.float64)
+    prices = np.zeros(k) if given.prices is None else given.prices
     if loads and size_weight is None:
         total = float(sizes.sum())
-        low = _as_numbers(model.size_min, 0.0, total, k)
-        high = _as_numbers(model.size_max, np.inf, total, k)
+        low = _as_numbers(given.size_min, 0.0, total, k)
+        high = _as_numbers(given.size_max, np.inf, total, k)
         crumb = 1e-9 * total
         rows = _rows(sizes, low, high, total, prices, None, crumb)
-        missed = tuple(model.violations_.shortfalls)
         pinned = not n_outliers and _at_minimum(sizes, low, crumb)
         return Sizes(tuple(rows), (), unit, True, missed, n_outliers, pinned, note=note)
-    bounds = _read_again(model, len(labels), k, size_weight, groups)
+    bounds = _read_again(given, len(labels), k, size_weight, groups)
     crumb = 1e-9 * bounds.total if len(bounds.load) else 0.0
     rows = _rows(sizes, bounds.low, bounds.high, bounds.total, prices, None, crumb)
     tables: list[SizeRow] = []
     if bounds.groups is not None:
         held = bounds.held(labels)[1]
-        found = getattr(model, "group_prices_", None)
         for g, name in enumerate(bounds.groups.names):
-            price = None if found is None else np.asarray(found, dtype=np.float64)[:, g]
+            price = None if given.group_prices is None else given.group_prices[:, g]
             low, high = bounds.groups.low[g], bounds.groups.high[g]
             whole = float(held[g].sum())  # a cluster cannot hold more of the group: above, it is no bound
             tables += _rows(held[g, :k], low, high, whole, price, str(name), crumb)
-    missed = shortfalls(bounds, labels)
     pinned = not n_outliers and _at_minimum(sizes, bounds.low[:k], crumb)
     group_of = None if bounds.groups is None else bounds.groups.code.astype(np.int64)
+    missed = shortfalls(bounds, labels)
     return Sizes(tuple(rows), tuple(tables), unit, True, missed, n_outliers, pinned, group_of, note)
 
 
@@ -147,20 +139,13 @@ def _at_minimum(sizes: Floats, low: Floats, crumb: float) -> bool:
     return bool((np.abs(sizes - low) <= crumb).all())
 
 
-def _read_again(model: Any, n: int, k: int, size_weight: Any, groups: Any) -> SizeBounds:
+def _read_again(given: Bounds, n: int, k: int, size_weight: Any, groups: Any) -> SizeBounds:
     """The bounds in numbers, as the fit read them."""
-    by_group = {} if groups is None else {"group_min": model.group_min, "group_max": model.group_max}
-    return read_bounds(
-        model.size_min,
-        model.size_max,
-        n,
-        k,
-        size_weight=size_weight,
-        groups=groups,
-        # one cluster more for what is left out, which is not shown
-        spare=None if getattr(model, "outlier_cost_", None) is None else np.inf,
-        **by_group,
-    )
+    by_group = {} if groups is None else {"group_min": given.group_min, "group_max": given.group_max}
+    # one cluster more for what is left out, which is not shown
+    spare = np.inf if given.spare else None
+    words = {"size_weight": size_weight, "groups": groups, "spare": spare, **by_group}
+    return read_bounds(given.size_min, given.size_max, n, k, **words)
 
 
 def _as_numbers(value: Any, none: float, total: float, k: int) -> Floats:

@@ -61,16 +61,14 @@ class Traits:
     words: tuple[str, ...] = ()
 
 
-def read_columns(features: Any, rows: Rows, model: Any) -> tuple[Column, ...]:
+def read_columns(features: Any, rows: Rows, fitted: Any = None) -> tuple[Column, ...]:
     """Describe the columns of X.
 
-    `features` are descriptions with a `name` and a `kind`, or names alone; of a sparse X these are taken for
-    words, since that is what most sparse tables count.
+    `features`, by default the names of X or of the fit (`fitted`), are descriptions with a `name` and a
+    `kind`, or names alone; of a sparse X these are taken for words, since that is what most of them count.
     """
     if features is None:
-        features = rows.names
-    if features is None:
-        features = getattr(model, "feature_names_in_", None)
+        features = fitted if rows.names is None else rows.names
     if features is None:
         return tuple(Column(f"feature {j}", "matrix") for j in range(rows.d))
     listed = list(features)
@@ -117,15 +115,14 @@ def find_traits(
     return found
 
 
-def weighed_features(model: Any, rows: Rows, columns: Sequence[Column]) -> tuple[tuple[str, float], ...]:
+def weighed_features(weights: Any, rows: Rows, columns: Sequence[Column]) -> tuple[tuple[str, float], ...]:
     """Features that a learned metric counts most: their share of weight times variance.
 
     Empty where there is no weight for each feature.
     """
-    metric = np.asarray(getattr(model, "metric_", 0.0))
-    if metric.shape != (rows.d,) or getattr(model, "learn", "none") == "none":
+    if np.shape(weights) != (rows.d,):
         return ()
-    part = metric * _moments(rows)[1] ** 2
+    part = weights * _moments(rows)[1] ** 2
     if not part.sum() > 0:
         return ()
     best = np.argsort(-part, kind="stable")[:MOST_WEIGHED]

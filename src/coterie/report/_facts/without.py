@@ -11,12 +11,12 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
+from coterie.base import BOUNDS, account_of
 from coterie.constraints import Constraints
-from coterie.methods import METHODS, ONE_START_ABOVE
+from coterie.methods import ONE_START_ABOVE
 from coterie.metrics import adjusted_rand_score
 from coterie.report._facts.outcomes import lacks_weight
 from coterie.report._facts.rows import Ints
-from coterie.report._facts.sizes import has_bounds
 
 # Beyond this number of clusters the best matching takes too long; the largest overlaps are taken first.
 _MOST_MATCHED = 2_000
@@ -77,14 +77,12 @@ def plain_labels(model: Any, X: Any, *, sample_weight: Any = None) -> Ints | Non
     array of shape (n_items,) or None
         What `write_report` and `constraint_outcomes` take as `plain`.
     """
-    if not (getattr(model, "constraints_", None) or has_bounds(model)) or lacks_weight(model, sample_weight):
+    account = account_of(model)
+    if not (account.known or account.bounds) or lacks_weight(account, sample_weight):
         return None
-    if np.shape(X)[1] != getattr(model, "n_features_in_", np.shape(X)[1]):
+    if np.shape(X)[1] != (account.n_features or np.shape(X)[1]):
         return None  # other columns than those of the fit, so that it cannot be repeated
-    words = model.get_params(deep=False)
-    for method in METHODS:
-        if method.name == type(model).__name__:
-            words.update(method.plain)
+    words = {name: None if name in BOUNDS else value for name, value in model.get_params(deep=False).items()}
     if "random_state" in words and not isinstance(words["random_state"], (int, np.integer)):
         words["random_state"] = 0
     if "n_init" in words and np.shape(X)[0] > ONE_START_ABOVE:
@@ -104,7 +102,7 @@ def compare_with(
     labels: Ints,
     known: Constraints,
     k: int,
-    spread: Callable[[Ints, int], float | None],
+    spread: Callable[[Ints], float | None],
     measure: str,
 ) -> Comparison:
     """Say what changed from the plain labels; `spread` says how tight labels are, `measure` by what."""
@@ -125,8 +123,8 @@ def compare_with(
         n_stated=broken.n_stated,
         n_broken=broken.n_broken,
         n_broken_plain=broken_plain.n_broken,
-        spread=spread(labels, k) if comparable else None,
-        spread_plain=spread(before, k) if comparable else None,
+        spread=spread(labels) if comparable else None,
+        spread_plain=spread(before) if comparable else None,
         measure=measure,
         sizes=tuple(counts.tolist()),
         sizes_plain=tuple(counts_before[np.argsort(match)].tolist()),

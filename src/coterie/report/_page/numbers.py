@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from inspect import isclass, isroutine
 from typing import Any
 
-# an en dash
-NOTHING = "\u2013"
+from coterie._words import NO_NUMBER as NOTHING
+from coterie._words import short_number as number
+
 # the sign stays on the line of its number
 _PERCENT = "\u00a0%"
 _MINUS = str.maketrans("-", "\u2212")
@@ -17,22 +19,6 @@ def whole(value: float) -> str:
     if not math.isfinite(value):
         return NOTHING
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
-
-
-def number(value: float | None) -> str:
-    """A number to three significant digits, without an exponent where that is readable."""
-    if value is None or not math.isfinite(value):
-        return NOTHING
-    size = abs(value)
-    if size == 0:
-        return "0"
-    if size >= 1e9 or size < 1e-4:
-        text = f"{value:.3g}"
-    elif size >= 1000:
-        text = f"{value:,.0f}"
-    else:
-        text = f"{float(f'{value:.3g}'):g}"
-    return text.translate(_MINUS)
 
 
 def beside(value: float, spread: float) -> str:
@@ -76,7 +62,7 @@ def value_of(parameter: Any) -> str:
     if isinstance(parameter, float) and math.isinf(parameter):
         return "infinite"
     text = parameter if isinstance(parameter, str) else repr(parameter)
-    if callable(parameter) and hasattr(parameter, "__name__"):
+    if isroutine(parameter) or isclass(parameter):
         text = f"the function {parameter.__name__}"
     if hasattr(parameter, "shape"):
         text = f"array of shape {tuple(parameter.shape)}"

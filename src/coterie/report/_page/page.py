@@ -7,15 +7,21 @@ from typing import Any
 from coterie._words import count_of
 from coterie.report._facts.cards import MOST_CARDS, Card
 from coterie.report._facts.doubt import IN_DOUBT
-from coterie.report._facts.gather import Facts, Trace
+from coterie.report._facts.gather import Facts
 from coterie.report._facts.traits import Trait
 from coterie.report._page.colours import LIGHT, colour_class, style_sheet
 from coterie.report._page.doubt import sure_section
 from coterie.report._page.html import Markup, name_of, tag, together
 from coterie.report._page.numbers import percent, seconds
 from coterie.report._page.parts import mark, tiles
-from coterie.report._page.svg import MOST_NAMED_POINTS, course_of, draw_points, line_sample
-from coterie.report._page.tables import comparison_section, merging_section, sizes_section, statements_section
+from coterie.report._page.svg import MOST_NAMED_POINTS, draw_points, line_sample
+from coterie.report._page.tables import (
+    comparison_section,
+    own_section,
+    sizes_section,
+    statements_section,
+    trace_section,
+)
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 # A bar of a feature ends here: more deviations than this are rare.
@@ -29,8 +35,8 @@ def build_page(facts: Facts, remark: str | None = None) -> str:
         ("clusters", "Clusters", _cards_section(facts)),
         ("sure", "How sure", sure_section(facts)),
         ("sizes", "Sizes", sizes_section(facts)),
-        ("merging", "Merging", merging_section(facts)),
-        ("objective", "Objective", _trace_section(facts)),
+        *((own.key, own.title, own_section(own)) for own in facts.own),
+        ("objective", "Objective", trace_section(facts.trace)),
         ("statements", "Statements", statements_section(facts)),
         ("comparison", "Without what you know", comparison_section(facts)),
         ("made", "How it was made", _made_section(facts, remark)),
@@ -237,76 +243,7 @@ def _trait(trait: Trait) -> Markup:
     )
 
 
-# ---- objective and how it was made --------------------------------------------------------------------
-
-
-def _trace_section(facts: Facts) -> Markup | None:
-    trace = facts.trace
-    if trace is None or trace.kind == "heights":
-        return None
-    words = []
-    if trace.kind == "utility":
-        told = (
-            "Minus the category utility of the clusters, after each item. It goes up and down, since every "
-            "item changes what is to be explained."
-        )
-        return together(tag("p", told, class_="soft small"), course_of(trace))
-    if trace.kind == "sweeps":
-        told = (
-            "What the method makes small, when it reached temperature 0 and after each sweep from there: the "
-            "dissimilarities inside the clusters, divided by their sizes, and what broken statements cost."
-        )
-        return together(tag("p", told, class_="soft small"), course_of(trace))
-    if trace.kind == "likelihood":
-        return together(tag("p", _likelihood_words(trace), class_="soft small"), course_of(trace))
-    if trace.n_iter is not None:
-        words.append(f"{count_of(trace.n_iter, 'iteration')} of the best start.")
-    if trace.converged is not None:
-        at_rest = "It stopped by itself: the last step gained nothing."
-        if trace.tol > 0:
-            at_rest = "It stopped by itself: the centres moved no more than tol, so little was left to gain."
-        words.append(at_rest if trace.converged else "It was stopped before it came to rest (max_iter).")
-    return together(
-        tag(
-            "p",
-            " ".join(["What the method makes small, after each half-step:", _minimised(facts), *words]),
-            class_="soft small",
-        ),
-        course_of(trace),
-    )
-
-
-# What stands for the log-likelihood.
-_LIKELIHOODS = {
-    "joint": "of the items and of what was stated",
-    "conditional": "of the items, given what was stated",
-    "pseudo-likelihood": "of the items, given what was stated, as if no two cannot-links met",
-    "bound": "of the items and of what was stated: by mean field, a bound that is never below it",
-    "estimate": "of the items, given what was stated: estimated by sampling, so that it goes up and down",
-}
-
-
-def _likelihood_words(trace: Trace) -> str:
-    words = [f"Minus the log-likelihood {_LIKELIHOODS.get(trace.of, 'of the items')}, before each update."]
-    if trace.n_iter is not None:
-        words.append(f"{count_of(trace.n_iter, 'iteration')} of the best start.")
-    if trace.converged is not None:
-        words.append(
-            "It stopped by itself: the last step gained less than tol for each item."
-            if trace.converged
-            else "It was stopped before it came to rest (max_iter)."
-        )
-    return " ".join(words)
-
-
-def _minimised(facts: Facts) -> str:
-    """What the objective counts, in words."""
-    counted = "distances to the centres"
-    if facts.learned:
-        counted += " under the metric, less its log-determinant"
-    if facts.n_stated and facts.prices:
-        counted += ", and what broken statements cost"
-    return f"{counted}."
+# ---- how it was made ----------------------------------------------------------------------------------
 
 
 def _made_section(facts: Facts, remark: str | None) -> Markup:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from coterie.base import Trace
 from coterie.report._facts.doubt import IN_DOUBT
-from coterie.report._facts.gather import Facts, Trace
+from coterie.report._facts.gather import Facts
 from coterie.report._facts.rows import Floats
 from coterie.report._page.colours import colour_class, marker_of
 from coterie.report._page.html import Markup, cut, shape, tag, together
@@ -129,28 +130,30 @@ def _links(facts: Facts, at: Floats) -> Markup:
     return shape("g", drawn, class_="links crowd" if len(drawn) > CROWD else "links")
 
 
-STEPS = {
-    "objective": "The objective after each half-step",
-    "heights": "The height of each merge",
-    "utility": "Minus the category utility after each item",
-    "likelihood": "Minus the log-likelihood before each update",
-    "sweeps": "The objective after each sweep at temperature 0",
-}
+# Steps of a trace that are drawn; of more, so many at equal distances.
+_MOST_STEPS = 1_000
+
+
+def steps_of(trace: Trace) -> tuple[Floats, Floats]:
+    """Where the steps that are drawn stand, and their values."""
+    at, n = np.arange(len(trace.values)), len(trace.values)
+    if n > _MOST_STEPS:
+        at = np.unique(np.linspace(0, n - 1, _MOST_STEPS).round().astype(np.int64))
+    return np.asarray(trace.first + trace.stride * at), trace.values[at]
 
 
 def course_of(trace: Trace) -> Markup:
     """The drawing of a trace, with its first and last value."""
-    ends = ("first merge", "last merge") if trace.kind == "heights" else ("start", "end")
     told = [
         tag("span", f"{word} {number(value)}")
-        for word, value in zip(ends, trace.values[[0, -1]].tolist(), strict=True)
+        for word, value in zip(trace.ends, trace.values[[0, -1]].tolist(), strict=True)
     ]
     return tag("figure", draw_trace(trace), tag("figcaption", told, class_="ends"), class_="course")
 
 
 def draw_trace(trace: Trace) -> Markup:
     """The objective after each half-step (or what else the trace tells), as a line."""
-    values, height = trace.values, 200
+    values, height = steps_of(trace)[1], 200
     if len(values) == 1:
         values = np.repeat(values, 2)
     low, high = float(values.min()), float(values.max())
@@ -166,7 +169,7 @@ def draw_trace(trace: Trace) -> Markup:
         viewBox=f"0 0 {_WIDTH} {height}",
         preserveAspectRatio="none",
         role="img",
-        aria_label=STEPS[trace.kind],
+        aria_label=trace.title,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from coterie._words import count_of
+from coterie.base import Section, Trace
 from coterie.methods import ONE_START_ABOVE
 from coterie.report._facts.gather import Facts
 from coterie.report._facts.sizes import SizeRow, Sizes
@@ -106,29 +107,30 @@ def _size_table(rows: list[SizeRow], bounded: bool, group: str | None, priced: b
     return table(caption, names, body, numeric)
 
 
-# ---- the tree -----------------------------------------------------------------------------------------
+# ---- what a family says -------------------------------------------------------------------------------
 
 
-def merging_section(facts: Facts) -> Markup | None:
-    """How a tree was made, and what keeps its last clusters apart."""
-    found, trace = facts.merging, facts.trace
-    if found is None:
-        return None
-    parts: list[Any] = [tag("p", " ".join(found.told), class_="soft small")]
-    if trace is not None:
-        parts.append(course_of(trace))
-    if found.ended is not None:
-        parts.append(tag("p", found.ended))
-    if found.blocks:
-        which = "" if found.is_roots else " These numbers are those of the last clusters, not of the page."
+def own_section(own: Section) -> Markup:
+    """A part that only the family of the model has."""
+    parts: list[Any] = [tag("p", own.told, class_="soft small")]
+    if own.trace is not None:
+        parts.append(course_of(own.trace))
+    if own.remark is not None:
+        parts.append(tag("p", own.remark))
+    if own.listed:
         parts += [
-            tag("h3", "What keeps the last clusters apart"),
-            tag("p", f"No merge is legal between the clusters that are left.{which}", class_="soft small"),
-            tag("ul", [tag("li", block) for block in found.blocks], class_="notes"),
+            tag("h3", own.heading),
+            tag("p", own.note, class_="soft small"),
+            tag("ul", [tag("li", one) for one in own.listed], class_="notes"),
         ]
-        if found.n_left_out:
-            parts.append(tag("p", f"{found.n_left_out:,} more pairs are not listed.", class_="soft small"))
+        if own.n_left_out:
+            parts.append(tag("p", f"{own.n_left_out:,} more pairs are not listed.", class_="soft small"))
     return together(parts)
+
+
+def trace_section(trace: Trace | None) -> Markup | None:
+    """How the objective fell."""
+    return None if trace is None else together(tag("p", trace.told, class_="soft small"), course_of(trace))
 
 
 # ---- statements ---------------------------------------------------------------------------------------
@@ -240,12 +242,12 @@ def comparison_section(facts: Facts) -> Markup | None:
     return together(
         tag("p", words, class_="soft small"),
         tiles(figures, "tiles inner"),
-        left_out or _price_of_knowing(found, facts.n_items, facts.merging is not None),
+        left_out or _price_of_knowing(found, facts),
         _sizes_beside(facts, found),
     )
 
 
-def _price_of_knowing(found: Comparison, n_items: int, tree: bool) -> Markup | None:
+def _price_of_knowing(found: Comparison, facts: Facts) -> Markup | None:
     if found.spread is None or found.spread_plain is None:
         return None
     here, before = found.spread, found.spread_plain
@@ -258,10 +260,8 @@ def _price_of_knowing(found: Comparison, n_items: int, tree: bool) -> Markup | N
     amount = f"{abs(change):.1f}" if abs(change) < 100 else f"{abs(change):,.0f}"
     if change > 0:
         return tag("p", f"What you know costs {amount} % more distance ({figures}).")
-    why = "it may have led to a better start, or this is chance"
-    if tree:
-        why = "each merge is only the best at its time, so that this can happen"
-    elif n_items > ONE_START_ABOVE:
+    why = facts.gain
+    if facts.n_items > ONE_START_ABOVE and "n_init" in dict(facts.made.parameters):
         why += f" (above {ONE_START_ABOVE:,} items the fit without makes one start only)"
     return tag("p", f"With what you know there is {amount} % less distance ({figures}): {why}.")
 

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from coterie.tables._columns.summary import INTEGERS, all_differ, numbers_of
-from coterie.tables._columns.values import CURRENCY, DRESSED, THOUSANDS, number, text
-from coterie.tables._errors import quoted, typed
+from coterie.tables._columns.values import DRESSED, number, text
+from coterie.tables._errors import typed
 from coterie.tables._table import Table
 
 # Shorter columns may well hold 1, 2, 3 by chance.
@@ -18,8 +18,6 @@ _IDENTIFIER = re.compile(
     r"(?i:(?:.*[_ .-])?(?:id|nr|no|key)\.?|#|num|number|index|row|row (?:name|nr|no|number)|unnamed: 0)"
     r"|.*[a-z](?:I[dD]|N[ro])"
 )
-_DECIMAL_COMMA = re.compile(r"\s*[+-]?(?:0|[1-9][0-9]*),[0-9]+\s*")
-_WITH_THOUSANDS = re.compile(rf"({THOUSANDS})([.,][0-9]+)?")
 
 
 def is_identifier(table: Table, name: str, dtype: pl.DataType) -> bool:
@@ -56,28 +54,7 @@ def dressed_number(table: Table, name: str) -> str | None:
     return None if values.is_empty() else str(values[0])
 
 
-def how_to_mend(table: Table, name: str, value: object) -> str:
+def how_to_mend(name: str, value: object) -> str:
     """What to do about a value that should be a number."""
-    other = f"pass --category {typed(name)}, --text {typed(name)} or --drop {typed(name)}."
-    told = str(value)
-    if not re.search(DRESSED, told):
-        return f"Mend it, or {other}"
-    if _DECIMAL_COMMA.fullmatch(told) and not _WITH_THOUSANDS.fullmatch(told.strip()):
-        save = ", or save the file with semicolons between the cells" if _has_commas(table) else ""
-        return f"Write decimal points ({told.strip().replace(',', '.')}){save}, or {other}"
-    return f"Write plain numbers ({_undressed(told)}, not {quoted(told)}), or {other}"
-
-
-def _has_commas(table: Table) -> bool:
-    """Whether commas separate the cells of the file."""
-    return ".csv" in table.path.name.lower() and "Cells are separated by semicolons." not in table.notes
-
-
-def _undressed(told: str) -> str:
-    """The number without what is around it and between its digits."""
-    bare = re.sub(rf"{CURRENCY}|%|\s", "", told)
-    groups = _WITH_THOUSANDS.search(bare)
-    if groups:
-        whole, rest = re.sub(r"[^0-9]", "", groups[1]), (groups[2] or "").replace(",", ".")
-        return bare[: groups.start()] + whole + rest
-    return bare.replace(",", ".")
+    mend = "Write plain numbers, such as 1234.5" if re.search(DRESSED, str(value)) else "Mend it"
+    return f"{mend}, or pass --category {typed(name)}, --text {typed(name)} or --drop {typed(name)}."

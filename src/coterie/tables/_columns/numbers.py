@@ -1,4 +1,4 @@
-"""Numeric columns of a feature matrix: gaps filled, standardised, written into the matrix block by block."""
+"""Numeric columns: median imputation and standardisation, in place and block by block."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ _TIMES = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M")
 LOOKS_LIKE_DATE = r"^\s*\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}|\s*$)"
 
 # Numbers with a sign or separators, and plain ones; patterns for Python and for polars alike.
-CURRENCY = r"(?:[$€£¥₹₽₩₺]|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK)"
-THOUSANDS = "[1-9][0-9]{0,2}(?:[,.' \u2019\u00a0\u202f][0-9]{3})+"
-DRESSED = rf"^\s*[+-]?\s*{CURRENCY}?\s*[+-]?(?:{THOUSANDS}|[0-9]+)(?:[.,][0-9]+)?\s*(?:{CURRENCY}|%)?\s*$"
+_CURRENCY = r"(?:[$€£¥₹₽₩₺]|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK)"
+_THOUSANDS = "[1-9][0-9]{0,2}(?:[,.' \u2019\u00a0\u202f][0-9]{3})+"
+DRESSED = rf"^\s*[+-]?\s*{_CURRENCY}?\s*[+-]?(?:{_THOUSANDS}|[0-9]+)(?:[.,][0-9]+)?\s*(?:{_CURRENCY}|%)?\s*$"
 
 
 def named(names: str | Iterable[str]) -> pl.Expr:

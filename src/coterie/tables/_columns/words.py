@@ -1,4 +1,4 @@
-"""Categories and texts of a feature matrix: 0 and 1 for each value, TF-IDF weights for each word."""
+"""One-hot columns of categories and TF-IDF weights of text, the same for new rows."""
 
 from __future__ import annotations
 

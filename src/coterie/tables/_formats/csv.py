@@ -1,4 +1,4 @@
-"""CSV and TSV files: the header looked at, all cells read as text by polars, then typed by `_typed`."""
+"""CSV and TSV files: the header looked at, all cells read as text by polars, then typed by `typed`."""
 
 from __future__ import annotations
 

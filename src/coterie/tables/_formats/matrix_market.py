@@ -1,7 +1,8 @@
 """The text format of MatrixMarket: a header, sizes, and then numbers.
 
-SciPy's reader can bring the process down on a damaged file. Here polars reads the numbers if they stand line
-by line with single blanks, else NumPy, and they are counted.
+SciPy's reader (1.17.1) brings the process down on dense files that are cut off or hold something else than
+numbers. Here polars reads the numbers if they stand line by line with single blanks, else NumPy, and they
+are counted.
 """
 
 from __future__ import annotations

@@ -1,19 +1,17 @@
-"""What the page says of a tree: how clusters were merged, along which neighbours, and what ended it."""
+"""What a fitted linkage says of itself: how clusters were merged, along which neighbours, what ended it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from coterie._words import count_of, listed
-from coterie.report._facts.rows import Ints
-from coterie.report._page.numbers import number
+from coterie._words import count_of, listed, short_number
+from coterie.base import Account, Bounds, Section, Trace
 
-MOST_BLOCKS = 30
+_MOST_SHOWN, _MOST_KEPT = 30, 200  # blocked pairs: on the page, and for machines
 _LINKAGES = {
     "ward": "the root of twice what the merge adds to the squared distances to the means",
     "complete": "the distance of their farthest two items",
@@ -22,43 +20,51 @@ _LINKAGES = {
 }
 
 
-@dataclass(frozen=True)
-class Merging:
-    """How a tree was made.
-
-    Attributes
-    ----------
-    told : tuple of str
-        Sentences: what a height is, how far merging went, along which neighbours.
-    ended : str or None
-        What happened where merging ended at more clusters than were asked for.
-    blocks : tuple of str
-        What keeps the last clusters apart, pair by pair; empty if all could be merged.
-    n_left_out : int
-        How many more of these there are.
-    is_roots : bool
-        Whether the clusters of the page are the ones that `blocks` names, by the same numbers.
-    """
-
-    told: tuple[str, ...]
-    ended: str | None
-    blocks: tuple[str, ...]
-    n_left_out: int
-    is_roots: bool
-
-
-def read_merging(model: Any, labels: Ints) -> Merging | None:
-    """Read the account off a model that keeps a tree; None if it keeps none."""
-    if not hasattr(model, "linkage_") or not hasattr(model, "blocked_"):
-        return None
+def account_of_linkage(model: Any, found: Account, bounds: Bounds | None, graph: Any) -> Account:
+    """The account of a linkage, from what the contract says of it."""
     blocked = model.blocked_
-    blocks = tuple(block.told for block in islice(blocked, MOST_BLOCKS))
-    return Merging(
-        told=(_heights(model), _course(model), *_neighbours(model)),
-        ended=_ended(model),
-        blocks=blocks,
-        n_left_out=len(blocked) - len(blocks),
-        is_roots=bool(np.array_equal(np.asarray(blocked.labels), labels)),
+    blocks = tuple(block.told for block in islice(blocked, _MOST_KEPT))
+    is_roots = np.array_equal(np.asarray(blocked.labels), model.labels_)
+    which = "" if is_roots else " These numbers are those of the last clusters, not of the page."
+    merging = Section(
+        "merging",
+        "Merging",
+        " ".join([_heights(model), _course(model), *_neighbours(model)]),
+        trace=Trace(
+            model.history_,
+            "The height of each merge",
+            step="merge",
+            value="height",
+            first=1.0,
+            stride=1.0,
+            ends=("first merge", "last merge"),
+            picture="merges.png",
+        ),
+        remark=_ended(model),
+        heading="What keeps the last clusters apart",
+        note=f"No merge is legal between the clusters that are left.{which}",
+        listed=blocks[:_MOST_SHOWN],
+        n_left_out=len(blocked) - len(blocks[:_MOST_SHOWN]),
+    )
+    figures = {
+        "n_islands": model.n_islands_,
+        "n_roots": model.n_roots_,
+        "repaired": bool(model.repaired_),
+        "blocked": list(blocks),
+    }
+    repaired = (
+        f"Merging came to an end at {model.n_roots_:,} clusters; from there items were given clusters "
+        "anew, so that everything holds. These clusters are no cut of the tree."
+    )
+    return replace(
+        found,
+        gain="each merge is only the best at its time, so that this can happen",
+        trace=None,
+        bounds=bounds,
+        graph=graph,
+        sections=(merging,),
+        figures=figures,
+        remarks=(repaired,) if model.repaired_ else (),
     )
 
 
@@ -81,10 +87,10 @@ def _course(model: Any) -> str:
         told += f", of which {joined:,} only join what must be together (height 0)"
     if model.repaired_:
         return f"{told}."
-    last = f"; the last was at height {number(model.objective_)}" if made > joined else ""
+    last = f"; the last was at height {short_number(model.objective_)}" if made > joined else ""
     after = model.distances_[made] if made < n - 1 else np.inf
     if np.isfinite(after):
-        return f"{told}{last}, the next one would be at {number(float(after))}."
+        return f"{told}{last}, the next one would be at {short_number(float(after))}."
     return f"{told}{last}. No further merge is legal." if made < n - 1 else f"{told}{last}."
 
 
@@ -92,7 +98,7 @@ def _neighbours(model: Any) -> list[str]:
     if model.connectivity is None:
         return []
     told = "Only neighbours merge, along the edges that were given, so that every cluster is connected"
-    sizes = list(getattr(model.blocked_, "islands", ()))
+    sizes = list(model.blocked_.islands)
     if model.n_islands_ == 1:
         return [f"{told}. The graph of neighbours is in one piece."]
     shown = f", of {listed([f'{size:,}' for size in sizes])} items" if sizes else ""
@@ -111,16 +117,3 @@ def _ended(model: Any) -> str | None:
             "holds. The clusters of this page are therefore no cut of the tree."
         )
     return f"{told} These {model.n_roots_:,} are shown."
-
-
-def reach_of(model: Any, labels: Ints) -> Callable[[int, int], bool] | None:
-    """Whether an item has a neighbour in a cluster; None where there are no neighbours."""
-    graph = getattr(model, "_graph", None)
-    if graph is None or not hasattr(model, "linkage_"):
-        return None
-
-    def reaches(item: int, cluster: int) -> bool:
-        near = graph.indices[graph.indptr[item] : graph.indptr[item + 1]]
-        return bool((labels[near] == cluster).any())
-
-    return reaches

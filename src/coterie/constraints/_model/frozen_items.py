@@ -1,0 +1,75 @@
+"""Values about n items that cannot be changed: what `Constraints` and `EitherOr` have in common.
+
+The fields are written into `__dict__` once. A copy is the value itself, and a pickle holds the fields, not
+what was worked out from them. It has a shape and takes rows, so that scikit-learn hands each fold its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from coterie.constraints._reading.inputs import item_name
+
+if TYPE_CHECKING:
+    from coterie.constraints._reading.inputs import Ids
+
+
+class FrozenItems:
+    """A frozen value about items, with the user's names of them where there are any."""
+
+    # a loop over items would mean nothing
+    __iter__ = None
+
+    _fields: ClassVar[tuple[str, ...]]
+    _n_items: int
+    _ids: Ids | None
+
+    def _set(self, *values: Any, **_: Any) -> None:
+        self.__dict__.update(zip(self._fields, values, strict=True))
+
+    @classmethod
+    def _from_parts(cls, *values: Any) -> Self:
+        """Build from fields in their final form, unchecked."""
+        new = cls.__new__(cls)
+        new._set(*values)
+        return new
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return self._n_items
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(n_items,), so that scikit-learn hands each fold its own."""
+        return (self._n_items,)
+
+    @property
+    def ids(self) -> Any:
+        """Your name of each item, or None."""
+        return None if self._ids is None else self._ids.values
+
+    def item_name(self, item: int) -> str:
+        """How messages name an item: its id, else its row number."""
+        return item_name(self._ids, item)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(
+            f"{type(self).__name__} cannot be changed; build a new one (tried to set {name!r})."
+        )
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} cannot be changed (tried to delete {name!r}).")
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), *(self.__dict__[name] for name in self._fields))
+
+
+def _restore(kind: type[FrozenItems], *values: Any) -> FrozenItems:
+    return kind._from_parts(*values)
