@@ -348,6 +348,7 @@ class CountsThreads(ToyFull):
     def fit(self, X, y=None, **kwargs):
         super().fit(X, y, **kwargs)
         threads = max(library["num_threads"] for library in threadpool_info())
+        self.labels_ = self.labels_.copy()
         self.labels_[-1] = threads % self.n_clusters
         return self
 
@@ -432,3 +433,91 @@ class RaisesForContradictions(ToyGuided):
     def _insist(self, known):
         if known.check(self.n_clusters).certificate is not None:
             raise InfeasibleConstraintsError("no")
+
+
+class GoesByOrder(ToyFull):
+    """The first item is always right."""
+
+    def fit(self, X, y=None, **kwargs):
+        super().fit(X, y, **kwargs)
+        self.cluster_centers_[0] += 1e-3 * (self._read(X)[0] - self.cluster_centers_[0])
+        return self
+
+
+class NumbersAnew(ToyFull):
+    """Sorts its clusters, whatever the start."""
+
+    def fit(self, X, y=None, **kwargs):
+        super().fit(X, y, **kwargs)
+        order = np.argsort(self.cluster_centers_[:, 0])
+        self.cluster_centers_ = self.cluster_centers_[order]
+        self.labels_ = np.argsort(order)[self.labels_]
+        return self
+
+
+class WritesStart(ToyFull):
+    def _start(self, X, weight):
+        if not isinstance(self.init, str):
+            self.init += 1.0
+        return super()._start(X, weight)
+
+
+class KeepsOrigin(ToyFull):
+    """Pulls its centres to zero."""
+
+    def fit(self, X, y=None, **kwargs):
+        super().fit(X, y, **kwargs)
+        self.cluster_centers_ *= 0.99
+        return self
+
+
+class ObjectiveWithoutUnit(ToyFull):
+    def fit(self, X, y=None, **kwargs):
+        super().fit(X, y, **kwargs)
+        self.objective_ += 1.0
+        return self
+
+
+class ReadsMemory(ToyFull):
+    def fit(self, X, y=None, **kwargs):
+        super().fit(X, y, **kwargs)
+        if not sparse.issparse(X) and not np.asarray(X).flags.c_contiguous:
+            self.labels_ = self.labels_[::-1].copy()
+        return self
+
+
+class Float32Differs(ToyFull):
+    def fit(self, X, y=None, **kwargs):
+        super().fit(X, y, **kwargs)
+        if X.dtype == np.float32:
+            self.objective_ *= 1.1
+        return self
+
+
+class WeighsNoConstrained(ToyFull):
+    """Forgets the weights of items that constraints name."""
+
+    def fit(self, X, y=None, *, constraints=None, sample_weight=None):
+        if sample_weight is not None and isinstance(constraints, Constraints):
+            sample_weight = np.array(np.broadcast_to(sample_weight, X.shape[0]), dtype=float)
+            sample_weight[constraints.constrained_items] = 1.0
+        return super().fit(X, y, constraints=constraints, sample_weight=sample_weight)
+
+
+class StartsAside(ToyFull):
+    """A warm start is a little off, and no step is left."""
+
+    def fit(self, X, y=None, **kwargs):
+        warm = self.warm_start and hasattr(self, "cluster_centers_")
+        super().fit(X, y, **kwargs)
+        self.cluster_centers_ *= 1.001 if warm else 1.0
+        return self
+
+
+class NeverTheSame(ToyFull):
+    """Labels agree from one seed, and the centres nearly do."""
+
+    def fit(self, X, y=None, **kwargs):
+        super().fit(X, y, **kwargs)
+        self.cluster_centers_ += np.random.default_rng().normal(scale=1e-9)
+        return self

@@ -162,11 +162,6 @@ def test_a_contradiction_is_an_error_in_every_mode(linkage, mode, known):
 
 
 @every_linkage
-def test_statements_of_other_items_are_refused(linkage):
-    refusal(says("6", "7"), known=Constraints([(0, 1)], n_items=7), linkage=linkage)
-
-
-@every_linkage
 def test_more_clusters_than_components(linkage):
     """Four clusters of three components would break a must-link; with a threshold nothing is asked."""
     known = Constraints([(0, 1), (1, 2), (3, 4)], n_items=6)

@@ -18,7 +18,6 @@ from coterie.exceptions import (
     UnsupportedConstraintError,
     ViolatedConstraintsWarning,
 )
-from coterie.testing import check_constrained_clusterer
 from tests.assign.problems import feasible_constraints, random_constraints
 from tests.oracles import cvqe as oracle
 from tests.oracles.kmeans import best_cop, inertia, obeys_hard, statements
@@ -183,19 +182,6 @@ def test_pairs_that_share_no_item_are_decided_exactly(form, seed):
 
 
 @form_of
-def test_the_order_of_the_items_does_not_matter(form, seed):
-    for number in range(5):
-        rng = np.random.default_rng((seed, number))
-        X, start = rng.normal(size=(40, 2)), rng.normal(size=(4, 2))
-        c = disjoint_pairs(rng, 40)
-        order = rng.permutation(40)
-        a = CVQEKMeans(4, form=form, init=start).fit(X, constraints=c)
-        b = CVQEKMeans(4, form=form, init=start).fit(X[order], constraints=c[order])
-        assert a.labels_[order].tolist() == b.labels_.tolist()
-        np.testing.assert_allclose(a.cluster_centers_, b.cluster_centers_)
-
-
-@form_of
 def test_centres_minimise_the_objective_for_fixed_choices(form, seed):
     """By the gradient set to zero, by finite differences, and by steps in any direction."""
     broken = 0
@@ -355,13 +341,6 @@ def test_a_soft_cannot_link_inside_a_hard_must_link(form):
     assert_model_is_right(model, X, c, form)
 
 
-def test_hard_contradictions_name_the_items():
-    ids = ["ann", "bob", "cy", "dee"]
-    c = Constraints([("ann", "bob"), ("bob", "cy")], [("ann", "cy")], ids=ids, hard=True)
-    with pytest.raises(InfeasibleConstraintsError, match=r"(?s)ann.*bob.*cy"):
-        CVQEKMeans(2).fit(np.arange(4.0)[:, None], constraints=c)
-
-
 def test_strength_multiplies_price_and_pull(seed):
     """A pair of weight 2 counts as the same pair stated by a confidence of log-odds 2."""
     rng = np.random.default_rng(seed)
@@ -417,49 +396,6 @@ def test_large_soft_groups_are_refused_by_name():
 
 
 @form_of
-def test_weighted_equals_repeated(form, seed):
-    """Copies are tied by hard must-links, and pairs name the first copy."""
-    for number in range(3):
-        rng = np.random.default_rng((seed, number))
-        X, y = make_blobs(50, 3, centers=4, cluster_std=5.0, random_state=int(rng.integers(2**31)))
-        c = Constraints.sample(y, 25, noise=0.2, random_state=number)
-        w = np.ones(50, dtype=int)
-        w[c.constrained_items] = rng.integers(1, 4, len(c.constrained_items))
-        first = np.cumsum(w) - w
-        ties = [(int(f), int(f + t)) for f, m in zip(first, w, strict=True) for t in range(1, m)]
-        again = Constraints(first[c.must_link], first[c.cannot_link], n_items=int(w.sum()))
-        again = again | Constraints(ties, n_items=int(w.sum()), hard=True)
-        start = X[rng.choice(50, 4, replace=False)]
-        a = CVQEKMeans(4, form=form, init=start, tol=0).fit(X, constraints=c, sample_weight=w)
-        b = CVQEKMeans(4, form=form, init=start, tol=0).fit(np.repeat(X, w, axis=0), constraints=again)
-        assert a.labels_.tolist() == b.labels_[first].tolist()
-        np.testing.assert_allclose(a.cluster_centers_, b.cluster_centers_)
-        assert a.objective_ == pytest.approx(b.objective_)
-
-
-@form_of
-def test_sparse_and_float32_and_units(form, seed):
-    rng = np.random.default_rng(seed)
-    X, y = make_blobs(80, 3, centers=4, cluster_std=4.0, random_state=int(rng.integers(2**31)))
-    X[rng.random(X.shape) < 0.3] = 0.0
-    c = Constraints.sample(y, 60, noise=0.2, random_state=0)
-    # beside the items: two ends of one pair as centres could go either way
-    start = X[rng.choice(80, 4, replace=False)] + rng.normal(size=(4, 3))
-    a = CVQEKMeans(4, form=form, init=start).fit(X, constraints=c)
-    for wrap in (sparse.csr_matrix, sparse.csr_array, lambda X: sparse.csr_matrix(X.astype(np.float32))):
-        b = CVQEKMeans(4, form=form, init=start).fit(wrap(X), constraints=c)
-        assert a.labels_.tolist() == b.labels_.tolist()
-        assert b.objective_ == pytest.approx(a.objective_, rel=1e-5)
-    single = CVQEKMeans(4, form=form, init=start).fit(X.astype(np.float32), constraints=c)
-    assert single.cluster_centers_.dtype == np.float32
-    assert single.objective_ == pytest.approx(a.objective_, rel=1e-4)
-    for factor, shift in ((1e-6, 0.0), (1e6, 1e9), (1.0, 1e6)):
-        moved = CVQEKMeans(4, form=form, init=factor * start + shift).fit(factor * X + shift, constraints=c)
-        assert moved.labels_.tolist() == a.labels_.tolist()
-        assert moved.objective_ == pytest.approx(factor**2 * a.objective_, rel=1e-5)
-
-
-@form_of
 def test_empty_clusters_are_filled(form, seed):
     """One centre far away from everything; pairs of every kind pull at who might go there."""
     for number in range(8):
@@ -485,11 +421,6 @@ def test_duplicates_that_are_apart(form):
 def test_bad_parameters_are_named(name, bad):
     with pytest.raises((ValueError, TypeError), match=name):
         CVQEKMeans(**{name: bad}).fit(np.zeros((9, 1)))
-
-
-@pytest.mark.contract
-def test_the_original_form_keeps_the_contract():
-    check_constrained_clusterer(CVQEKMeans(form="original"))
 
 
 @pytest.mark.kernels

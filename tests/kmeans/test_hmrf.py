@@ -665,59 +665,6 @@ def test_item_3_the_cosine_does_not_see_the_length_of_rows(learn, seed):
         np.testing.assert_allclose(model.metric_, runs[0].metric_, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", EVERY)
-def test_item_12_the_order_of_items_and_clusters_does_not_matter(name, seed):
-    X, y, rng = far_topics(seed)
-    c = Constraints.sample(y, 20, random_state=0)
-    start = oracle.smoothed(X, y, 3, 0.2)
-    kind = {"init": start, "random_state": 0, **EVERY[name]}
-    model = HMRFKMeans(3, **kind).fit(X, constraints=c)
-    items, clusters = rng.permutation(len(X)), rng.permutation(3)
-    shuffled = HMRFKMeans(3, **kind).fit(X[items], constraints=c[items])
-    assert shuffled.labels_.tolist() == model.labels_[items].tolist()
-    assert shuffled.objective_ == pytest.approx(model.objective_)
-    renamed = HMRFKMeans(3, **{**kind, "init": start[clusters]}).fit(X, constraints=c)
-    assert clusters[renamed.labels_].tolist() == model.labels_.tolist()
-
-
-@pytest.mark.parametrize("name", FALLING)
-def test_weighted_equals_repeated(name, seed):
-    """Copies are tied by hard must-links; nothing is inferred through them where the closure is off."""
-    X, _, c, rng = topics(seed, n_pairs=10)
-    w = np.ones(30, dtype=int)
-    w[c.constrained_items] = rng.integers(1, 4, len(c.constrained_items))
-    first = np.cumsum(w) - w
-    ties = [(int(f), int(f + t)) for f, m in zip(first, w, strict=True) for t in range(1, m)]
-    twice = Constraints(first[c.must_link], first[c.cannot_link], n_items=int(w.sum()))
-    twice = twice | Constraints(ties, n_items=int(w.sum()), hard=True)
-    start = X[:3] * 0.9 + 0.1 / 7
-    kind = {"init": start, "closure": False, "random_state": 0, **FALLING[name]}
-    a = HMRFKMeans(3, **kind).fit(X, constraints=c, sample_weight=w.astype(float))
-    b = HMRFKMeans(3, **kind).fit(np.repeat(X, w, axis=0), constraints=twice)
-    assert a.labels_.tolist() == b.labels_[first].tolist()
-    np.testing.assert_allclose(a.metric_, b.metric_, rtol=1e-5)
-    assert a.objective_ == pytest.approx(b.objective_)
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_float32(name, seed):
-    X, y, _ = far_topics(seed)
-    c = Constraints.sample(y, 20, random_state=0)
-    narrow = HMRFKMeans(3, random_state=0, **EVERY[name]).fit(X.astype(np.float32), constraints=c)
-    wide = HMRFKMeans(3, random_state=0, **EVERY[name]).fit(X, constraints=c)
-    assert adjusted_rand_score(y, narrow.labels_) == adjusted_rand_score(y, wide.labels_) == 1
-    assert narrow.cluster_centers_.dtype == np.float32
-    assert narrow.objective_ == pytest.approx(wide.objective_, rel=1e-2)
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_the_same_seed_gives_the_same(name, seed):
-    X, _, c, _ = topics(seed)
-    a, b = (HMRFKMeans(3, random_state=7, **EVERY[name]).fit(X, constraints=c) for _ in range(2))
-    assert a.labels_.tolist() == b.labels_.tolist()
-    assert list(a.history_) == list(b.history_)
-
-
 @pytest.mark.parametrize("name", FALLING)
 def test_more_starts_are_no_worse(name, seed):
     X, _, c, _ = topics(seed)

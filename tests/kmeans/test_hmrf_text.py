@@ -92,23 +92,6 @@ def test_sparse_equals_dense(name, seed):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_zeros_that_are_stored_are_zeros(name, seed):
-    X, _, c = documents(seed)
-    S = sparse.csr_array(X)
-    dotted = sparse.csr_array(
-        (
-            np.r_[S.data, np.zeros(45)],
-            (np.r_[S.tocoo().row, np.arange(45)], np.r_[S.tocoo().col, (np.arange(45) * 7) % 40]),
-        ),
-        S.shape,
-    )
-    a = HMRFKMeans(3, random_state=0, **KINDS[name]).fit(S, constraints=c)
-    b = HMRFKMeans(3, random_state=0, **KINDS[name]).fit(dotted, constraints=c)
-    assert a.labels_.tolist() == b.labels_.tolist()
-    assert a.objective_ == pytest.approx(b.objective_, rel=1e-9)
-
-
-@pytest.mark.parametrize("name", KINDS)
 def test_sparse_stays_sparse(name, seed):
     X, y = wide_rows(seed)
     c = Constraints.sample(y, 60, random_state=0)

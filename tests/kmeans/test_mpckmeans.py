@@ -475,13 +475,6 @@ def test_hard_statements_hold(name, seed):
             assert_model_is_right(model, X, c)
 
 
-def test_hard_contradictions_name_the_items():
-    ids = ["ann", "bob", "cy", "dee"]
-    c = Constraints([("ann", "bob"), ("bob", "cy")], [("ann", "cy")], ids=ids, hard=True)
-    with pytest.raises(InfeasibleConstraintsError, match=r"(?s)ann.*bob.*cy"):
-        MPCKMeans(2).fit(np.arange(4.0)[:, None], constraints=c)
-
-
 def test_contradictory_soft_pairs_are_outvoted_with_one_warning(seed):
     X = np.random.default_rng(seed).normal(size=(12, 2))
     c = Constraints([(0, 1), (1, 2)], [(0, 2), (3, 4), (4, 5), (3, 5)], n_items=12)
@@ -511,66 +504,6 @@ def test_the_unit_and_the_origin_do_not_matter(name, factor, seed):
     count = len(X) + settings(a)["shrinkage"] * (3 if a.per_cluster else 1)
     assert b.objective_ - a.objective_ == pytest.approx(2 * 3 * count * math.log(factor), rel=1e-6)
     assert a.regularized_ == b.regularized_
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_the_order_of_items_and_clusters_does_not_matter(name, seed):
-    X, y, c, rng = far_blobs(seed)
-    start = plain.means(X, y, 3) + rng.normal(size=(3, 2))
-    kind = {"init": start, "random_state": 0, **VARIANTS[name]}
-    model = MPCKMeans(3, **kind).fit(X, constraints=c)
-    items, clusters = rng.permutation(len(X)), rng.permutation(3)
-    shuffled = MPCKMeans(3, **kind).fit(X[items], constraints=c[items])
-    assert shuffled.labels_.tolist() == model.labels_[items].tolist()
-    assert shuffled.objective_ == pytest.approx(model.objective_)
-    renamed = MPCKMeans(3, **{**kind, "init": start[clusters]}).fit(X, constraints=c)
-    assert clusters[renamed.labels_].tolist() == model.labels_.tolist()
-    np.testing.assert_allclose(renamed.cluster_centers_, model.cluster_centers_[clusters])
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_weighted_equals_repeated(name, seed):
-    """Copies are tied by hard must-links, and constraints name the first copy."""
-    for number in range(2):
-        X, _, c, rng = blobs((seed, number), n=40, n_pairs=15)
-        w = np.ones(40, dtype=int)
-        w[c.constrained_items] = rng.integers(1, 4, len(c.constrained_items))
-        first = np.cumsum(w) - w
-        ties = [(int(f), int(f + t)) for f, m in zip(first, w, strict=True) for t in range(1, m)]
-        twice = Constraints(first[c.must_link], first[c.cannot_link], n_items=int(w.sum()))
-        twice = twice | Constraints(ties, n_items=int(w.sum()), hard=True)
-        kind = {"init": X[rng.choice(40, 3, replace=False)], "tol": 0, "random_state": 0, **VARIANTS[name]}
-        a = MPCKMeans(3, **kind).fit(X, constraints=c, sample_weight=w.astype(float))
-        b = MPCKMeans(3, **kind).fit(np.repeat(X, w, axis=0), constraints=twice)
-        assert a.labels_.tolist() == b.labels_[first].tolist()
-        np.testing.assert_allclose(a.metric_, b.metric_, rtol=1e-6, atol=1e-6 * np.abs(a.metric_).max())
-        assert a.objective_ == pytest.approx(b.objective_)
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_float32(name, seed):
-    X, y, c, _ = far_blobs(seed)
-    model = MPCKMeans(3, random_state=0, **VARIANTS[name]).fit(X.astype(np.float32), constraints=c)
-    wide = MPCKMeans(3, random_state=0, **VARIANTS[name]).fit(X, constraints=c)
-    assert adjusted_rand_score(y, model.labels_) == adjusted_rand_score(y, wide.labels_) == 1
-    assert model.objective_ == pytest.approx(wide.objective_, rel=1e-3)
-    assert model.cluster_centers_.dtype == np.float32
-    assert np.asarray(model.history_).dtype == np.float64
-
-
-@pytest.mark.parametrize("per_cluster", [False, True])
-@pytest.mark.parametrize("learn", ["diagonal", "none"])
-def test_sparse_equals_dense(learn, per_cluster, seed):
-    X, _, c, rng = blobs(seed)
-    X[rng.random(X.shape) < 0.3] = 0.0
-    kind = {"learn": learn, "per_cluster": per_cluster, "random_state": 0}
-    a = MPCKMeans(3, **kind).fit(X, constraints=c)
-    for wrap in (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix):
-        b = MPCKMeans(3, **kind).fit(wrap(X), constraints=c)
-        assert a.labels_.tolist() == b.labels_.tolist()
-        np.testing.assert_allclose(a.metric_, b.metric_, rtol=1e-7)
-        assert a.objective_ == pytest.approx(b.objective_, rel=1e-9)
-        assert a.predict(X).tolist() == b.predict(wrap(X)).tolist()
 
 
 def test_sparse_stays_sparse(seed):

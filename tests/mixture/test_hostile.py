@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
 from coterie import Constraints
 from coterie.exceptions import InfeasibleConstraintsError
@@ -110,29 +110,6 @@ def test_more_components_than_there_can_be(kind, seed):
 
 
 # ---- data and parameters --------------------------------------------------------------------------------
-
-
-@every
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_nan_and_infinity(kind, bad, seed):
-    X, _ = data(seed)
-    X[3, 1] = bad
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
-        kind(3).fit(X)
-
-
-@every
-def test_wrong_shapes(kind, seed):
-    X, _ = data(seed)
-    with pytest.raises(ValueError, match=r"2D|array"):
-        kind(3).fit(X[:, 0])
-    with pytest.raises(ValueError, match="60"):
-        kind(3).fit(X, constraints=Constraints([(0, 1)], n_items=59))
-    model = kind(3, random_state=0).fit(X)
-    with pytest.raises(ValueError, match="features"):
-        model.predict(X[:, :1])
-    with pytest.raises(NotFittedError):
-        kind(3).predict(X)
 
 
 SHARED_BAD = [

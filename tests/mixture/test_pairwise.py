@@ -371,12 +371,6 @@ def test_units_of_the_data_do_not_matter(seed):
             again = PairwiseClustering(3, random_state=0).fit(factor * X, constraints=c)
             assert again.labels_.tolist() == labels.tolist()
             assert again.objective_ == plain.objective_ * factor**2
-        small = PairwiseClustering(3, random_state=0).fit(X.astype(np.float32), constraints=c)
-        loose = PairwiseClustering(3, random_state=0).fit(sparse.csr_matrix(X), constraints=c)
-        D = squares(X).astype(np.float32)
-        given = PairwiseClustering(3, metric="precomputed", random_state=0).fit(D, constraints=c)
-    for other in (small, loose, given):
-        assert other.objective_ == pytest.approx(plain.objective_, rel=1e-2)
 
 
 def test_a_constant_more_makes_no_difference_and_less_than_nothing_is_said(seed):

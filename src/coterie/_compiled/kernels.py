@@ -24,7 +24,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from coterie.exceptions import UncachedKernelWarning
 
-__all__ = ["Kernel", "in_slices", "kernel"]
+__all__ = ["SLICE", "Kernel", "in_slices", "kernel"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,7 +33,7 @@ R = TypeVar("R")
 # kernel from its cache costs 0.2 s, compiling it some seconds.
 _INTERPRET_BELOW = 20_000
 # Steps between two returns to Python: well under half a second.
-_SLICE = 20_000_000
+SLICE = 20_000_000
 
 _registry: list[Kernel[..., Any]] = []
 _compile_lock = threading.RLock()
@@ -90,7 +90,7 @@ def kernel(function: Any = None, *, inline: bool = False) -> Any:
 
 def in_slices(n: int, steps: int) -> Iterator[tuple[int, int]]:
     """From 0 to n in slices, for a kernel that takes so many steps each: Ctrl-C gets through between them."""
-    step = max(1, _SLICE // max(1, steps))
+    step = max(1, SLICE // max(1, steps))
     for start in range(0, n, step):
         yield start, min(start + step, n)
 

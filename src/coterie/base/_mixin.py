@@ -96,6 +96,8 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         Whether `history_` never rises; if not, the docstring says why.
     works_on_pairs : bool
         Whether the method holds all pairs of items, so that large data are out of its reach.
+    exempt : dict of str
+        Checks of `coterie.testing` that theory does not allow the class to pass, each with the reason.
     """
 
     about: ClassVar[About | None] = None
@@ -105,6 +107,7 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
     scale_invariant: ClassVar[bool] = True
     monotone: ClassVar[bool] = True
     works_on_pairs: ClassVar[bool] = False
+    exempt: ClassVar[Mapping[str, str]] = {}
 
     # every class asks for `constraints` in `fit`, so that pipelines and searches pass them on
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"constraints": True}

@@ -35,11 +35,12 @@ import numpy as np
 from coterie._arrays import Floats
 from coterie.base import About, instance, one_of
 from coterie.constraints import Constraints
+from coterie.constraints._model import stated_pairs
 from coterie.distortion import SquaredEuclidean
 from coterie.kmeans._engine.loop import PrototypeLoop
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer, mixed_starts
 from coterie.kmeans._engine.starts import RandomState, Starts
-from coterie.kmeans._prices.cvqe import PricedByDistance, PullingLoop
+from coterie.kmeans._prices.cvqe import PricedByCentres, PullingLoop
 
 
 class CVQEKMeans(PrototypeClusterer):
@@ -167,10 +168,11 @@ class CVQEKMeans(PrototypeClusterer):
     def _distortion(self) -> Any:
         return SquaredEuclidean
 
-    def _solver(self, known: Constraints, distortion: Any, rng: RandomState) -> PricedByDistance | None:
-        if not known:
+    def _solver(self, known: Constraints, distortion: Any, rng: RandomState) -> PricedByCentres | None:
+        pairs = stated_pairs(known)
+        if not len(pairs.ij) and not known.only_hard():
             return None
-        return PricedByDistance(known, distortion, self.n_clusters, self.form == "linear", rng)
+        return PricedByCentres(known, pairs, self.n_clusters, rng, distortion, linear=self.form == "linear")
 
     def _loop(self, X: Any, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
         solver = self._solver(known, distortion, rng)

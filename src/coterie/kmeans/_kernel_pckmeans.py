@@ -168,6 +168,14 @@ class KernelPCKMeans(
     )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     works_on_pairs = True
+    exempt: ClassVar[Any] = dict.fromkeys(
+        [
+            "check_permuted_items_from_one_start",
+            "check_weighted_is_repeated",
+            "check_weighted_is_repeated_under_constraints",
+        ],
+        "items move one by one, in the order that they have",
+    )
     parameter_rules: ClassVar[Any] = {
         **SEARCH_RULES,
         "n_clusters": whole(1),

@@ -11,6 +11,7 @@ is linear in what was stated, plus rows x k counts.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -76,7 +77,7 @@ class Core:
     # units of which no two may share a cluster, three and more
     cliques: tuple[Index, ...] = ()
 
-    @property
+    @cached_property
     def acts(self) -> Acts:
         """Edges and entries as the compiled loops take them."""
         return Acts(*(getattr(self, name) for name in Acts._fields))
@@ -243,11 +244,11 @@ def _rest(alone: float, weight: Floats) -> float:
 def _add_binding(binding: Constraints, component: Index, got: _Collected) -> None:
     """Cannot-links and groups between the components, as prohibitions."""
     graph = binding.contracted
-    ends = np.searchsorted(component, graph.edges[0])
+    ends = np.searchsorted(component, graph.edges()[0])
     got.add_edges(ends, np.full(len(ends), np.inf))
     if len(graph.clique_nodes):
         unit = np.searchsorted(component, graph.clique_nodes)
-        got.add_cliques(graph.clique_of, unit, np.ones(len(unit), dtype=np.int64), np.inf)
+        got.add_cliques(graph.clique_of(), unit, np.ones(len(unit), dtype=np.int64), np.inf)
         cliques = [units for units in np.split(unit, graph.clique_indptr[1:-1]) if len(units) > 2]
         if len(cliques) <= _MAX_CLIQUES and sum(len(units) ** 2 for units in cliques) <= _MAX_MATCHED:
             got.cliques = tuple(cliques)

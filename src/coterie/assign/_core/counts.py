@@ -14,9 +14,10 @@ from coterie.assign._core.core import Core
 def count_rows(core: Core, labels: Labels, k: int) -> Any:
     """How many items of each row each cluster holds; units labelled -1 are in none."""
     counts = np.zeros((core.n_rows, k), dtype=np.int32)
-    owner = np.repeat(np.arange(core.n_units), np.diff(core.entry_ptr))
-    placed = labels[owner] >= 0
-    np.add.at(counts, (core.entry_row[placed], labels[owner[placed]]), core.entry_mass[placed])
+    if core.n_rows:
+        owner = np.repeat(np.arange(core.n_units), np.diff(core.entry_ptr))
+        placed = labels[owner] >= 0
+        np.add.at(counts, (core.entry_row[placed], labels[owner[placed]]), core.entry_mass[placed])
     return counts
 
 

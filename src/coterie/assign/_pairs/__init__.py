@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from coterie._lazy import attach
 
 if TYPE_CHECKING:
-    from coterie.assign._pairs.field import exchange_ends, move_parts, sweep_fields
     from coterie.assign._pairs.soft_pairs import SoftSolver
+    from coterie.assign._pairs.terms import NO_CLOSURE, NO_COUPLING, Closure, Energy
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -1,4 +1,4 @@
-"""The search under prices: sweeps until no unit wants to move, then pairs and blocks; kernels in `_soft`."""
+"""The search under prices: sweeps until no unit wants to move, then pairs and blocks; kernels in `moves`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,97 @@ from typing import Any
 
 import numpy as np
 
-from coterie._arrays import Floats, Labels
+from coterie._arrays import Labels
+from coterie._compiled import SLICE, kernel
 from coterie.assign._core.core import Core
 from coterie.assign._core.counts import count_rows
-from coterie.assign._pairs.moves import exchange, find_due, move_blocks, paid, sweep
+from coterie.assign._pairs.joint_moves import exchange, move_blocks
+from coterie.assign._pairs.moves import find_due, paid, sweep
+from coterie.assign._pairs.terms import NO_CLOSURE, Blocks, Closure, Energy, Marks, Scratch
 
-# Steps between two returns to Python: well under half a second.
-_SLICE = 20_000_000
+# What a search is at, the first number of its state.
+_SWEEP, _PAIRS, _BLOCKS, _BLOCKS_FIRST = 0, 1, 2, 3
+# The others: limits, units until the next return; place in the list that is gone through and its length,
+# whether it is `order`; moves since the list began, and in all; rounds, and sweeps and rounds.
+_PHASE, _MAX_SWEEPS, _MAX_ROUNDS, _STEP = 0, 1, 2, 3
+_AT, _LENGTH, _MOVED, _MOVES, _ROUNDS, _TURNS, _WHOLE = 4, 5, 6, 7, 8, 9, 10
+
+
+@kernel
+def _advance(
+    energy: Any,
+    acts: Any,
+    closure: Any,
+    counts: Any,
+    labels: Any,
+    order: Any,
+    blocks: Any,
+    marks: Any,
+    scratch: Any,
+    state: Any,
+) -> bool:
+    """Go on with a search for some time, and return whether it is at its end.
+
+    One call for a small problem: going in and out costs more than a sweep there. Written: `labels`, `counts`,
+    `closure`, `marks`, `scratch`, `state`.
+    """
+    n, n_blocks = labels.shape[0], blocks.ptr.shape[0] - 1
+    closed = closure.near.shape[0] > 0
+    out, total, before, listed = scratch
+    left = state[_STEP]
+    while left > 0:
+        phase, start = state[_PHASE], state[_AT]
+        if start < state[_LENGTH]:
+            each = 1
+            if phase == _PAIRS:
+                each = energy.price.shape[1]
+            elif phase != _SWEEP:
+                each = 1 + n // n_blocks
+            stop = min(start + max(1, left // each), state[_LENGTH])
+            if phase == _SWEEP:
+                units = order if state[_WHOLE] else listed
+                moved = sweep(energy, acts, closure, counts, labels, units, start, stop, marks, out)
+            elif phase == _PAIRS:
+                once = state[_ROUNDS] == 0
+                moved = exchange(energy, acts, labels, listed, start, stop, once, marks, out, total)
+            else:
+                moved = move_blocks(
+                    energy, acts, closure, counts, labels, blocks, start, stop, marks, out, total, before
+                )
+            state[_MOVED] += moved
+            state[_AT] = stop
+            left -= each * (stop - start)
+            continue
+        state[_AT] = 0
+        if phase == _PAIRS:
+            state[_PHASE], state[_LENGTH] = _BLOCKS, n_blocks
+            continue
+        if phase != _SWEEP:
+            state[_ROUNDS] += 1
+        if phase == _BLOCKS_FIRST:
+            if state[_MOVED] == 0 or state[_ROUNDS] == state[_MAX_ROUNDS]:
+                state[_PHASE], state[_LENGTH], state[_ROUNDS] = _SWEEP, order.shape[0], 0
+            state[_MOVED] = 0
+            continue
+        if (phase == _BLOCKS and state[_MOVED] == 0) or state[_TURNS] == state[_MAX_SWEEPS]:
+            return True
+        state[_TURNS] += 1
+        state[_MOVES] += state[_MOVED]
+        if state[_MOVED] > 0:
+            # with rows of counts, or closures, anybody may be due
+            state[_WHOLE] = closed or marks.row_time.shape[0] > 0
+            state[_PHASE] = _SWEEP
+            state[_LENGTH] = order.shape[0] if state[_WHOLE] else find_due(marks.due, 1, listed)
+        else:
+            # in one of many passes with much to do for single units, pairs and blocks can wait
+            hasty = state[_MAX_ROUNDS] == 1 and state[_MOVES] > max(16, n // 100)
+            if hasty or state[_ROUNDS] == state[_MAX_ROUNDS]:
+                return True
+            # with closures, two units meet in more ways than through their edge
+            state[_PHASE] = _PAIRS
+            state[_LENGTH] = 0 if closed else find_due(marks.due, 2, listed)
+        state[_MOVED] = 0
+    return False
 
 
 def pair_energy(core: Core, labels: Labels, k: int) -> float:
@@ -23,91 +107,42 @@ def pair_energy(core: Core, labels: Labels, k: int) -> float:
     return core.constant + 0.5 * twice
 
 
-def improve_soft(
-    core: Core, cost: Floats, labels: Labels, order: Any, max_sweeps: int, max_rounds: int
+def improve_labels(
+    core: Core,
+    energy: Energy,
+    labels: Labels,
+    order: Any,
+    *,
+    closure: Closure = NO_CLOSURE,
+    max_sweeps: int = 100,
+    max_rounds: int = 100,
+    blocks_first: bool = False,
 ) -> int:
     """Move the units of `order`, pairs and blocks, `labels` in place, until nothing pays; returns the moves.
 
-    `cost` is what each cluster costs above the least: 0 where a unit is cheapest. A round is sweeps until no
-    unit wants to move, then pairs and blocks once.
+    A round is sweeps until no unit wants to move, then pairs and blocks once. Single moves tear blocks apart
+    that should have moved as a whole: `blocks_first` begins with these.
     """
-    k = cost.shape[1]
+    k = energy.cost.shape[1]
     if not len(order) or k == 1:
         return 0
-    counts = count_rows(core, labels, k)
-    # bit 1: due for a sweep; bit 2: due for an exchange
-    dirty, uneasy = np.full(core.n_units, 3, dtype=np.uint8), np.ones(core.n_units, dtype=np.uint8)
-    row_time = np.zeros(core.n_rows, dtype=np.int64)
-    unit_time = np.zeros(core.n_units, dtype=np.int64)
-    clock = np.zeros(1, dtype=np.int64)
-    out, total = np.empty(k), np.empty(k)
-    n_blocks = len(core.block_ptr) - 1
-    longest = np.empty(int(np.diff(core.block_ptr).max(initial=0)), dtype=np.int32)
-    work = 1 + k + (len(core.indices) + k * len(core.entry_row)) // core.n_units
-    step = max(1, _SLICE // work)
-    due = np.empty(core.n_units, dtype=np.int64)
-    moves = rounds = 0
-
-    def visit(order: Any) -> int:
-        moved = 0
-        for start in range(0, len(order), step):
-            stop = min(start + step, len(order))
-            moved += sweep(
-                cost,
-                core.acts,
-                counts,
-                labels,
-                order,
-                start,
-                stop,
-                dirty,
-                uneasy,
-                row_time,
-                unit_time,
-                clock,
-                out,
-            )
-        return moved
-
-    def still(bit: int) -> Any:
-        """Who is due; with rows of counts anybody may be."""
-        return order if core.n_rows else due[: find_due(dirty, bit, due)]
-
-    moved = visit(order)
-    for _ in range(max_sweeps):
-        moves += moved
-        if moved:
-            moved = visit(still(1))
-            continue
-        # in one of many passes with much to do for single units, pairs and blocks can wait
-        if rounds == max_rounds or (max_rounds == 1 and moves > max(16, core.n_units // 100)):
-            break
-        pairs = due[: find_due(dirty, 2, due)]
-        for start in range(0, len(pairs), step):
-            stop = min(start + step, len(pairs))
-            moved += exchange(
-                cost, core.acts, labels, pairs, start, stop, rounds == 0, dirty, uneasy, out, total
-            )
-        for start in range(0, n_blocks, step):
-            moved += move_blocks(
-                cost,
-                core.acts,
-                counts,
-                labels,
-                core.block_ptr,
-                core.block_unit,
-                core.block_of,
-                start,
-                min(start + step, n_blocks),
-                dirty,
-                uneasy,
-                row_time,
-                clock,
-                out,
-                total,
-                longest,
-            )
-        rounds += 1
-        if not moved:
-            break
-    return moves
+    n, n_blocks = core.n_units, len(core.block_ptr) - 1
+    marks = Marks(
+        due=np.full(n, 3, dtype=np.uint8),
+        may_improve=np.ones(n, dtype=np.uint8),
+        row_time=np.zeros(core.n_rows, dtype=np.int64),
+        unit_time=np.zeros(n, dtype=np.int64),
+        clock=np.zeros(1, dtype=np.int64),
+    )
+    longest = int(np.diff(core.block_ptr).max(initial=0))
+    scratch = Scratch(
+        np.empty(k), np.empty(k), np.empty(longest, dtype=np.int32), np.empty(n, dtype=np.int64)
+    )
+    steps = 1 + k + (len(core.indices) + k * (len(core.entry_row) + len(closure.row_data))) // n
+    phase, length = (_BLOCKS_FIRST, n_blocks) if blocks_first else (_SWEEP, len(order))
+    state = np.array([phase, max_sweeps, max_rounds, 1 + SLICE // steps, 0, length, 0, 0, 0, 0, 1])
+    blocks = Blocks(core.block_ptr, core.block_unit, core.block_of)
+    given = energy, core.acts, closure, count_rows(core, labels, k), labels, order, blocks
+    while not _advance(*given, marks, scratch, state):
+        pass
+    return int(state[_MOVES])

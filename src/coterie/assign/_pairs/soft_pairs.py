@@ -19,7 +19,8 @@ from coterie.assign._core.assignment import (
 from coterie.assign._core.core import Core, build_core, soft_penalty, turned
 from coterie.assign._core.counts import count_rows, to_cheapest
 from coterie.assign._core.solver import CoreSolver, Scores
-from coterie.assign._pairs.search import improve_soft, pair_energy
+from coterie.assign._pairs.search import improve_labels, pair_energy
+from coterie.assign._pairs.terms import NO_CLOSURE, NO_COUPLING, Closure, Energy
 from coterie.constraints import Constraints
 from coterie.exceptions import InfeasibleConstraintsError
 
@@ -29,6 +30,11 @@ class SoftSolver(CoreSolver):
 
     `weight` is what a broken statement of strength 1 costs in `core`.
     """
+
+    # rounds of moves of two and of blocks in a pass that another one follows
+    rounds_a_pass = 1
+    # whether visits begin at a random place
+    turns = True
 
     def __init__(
         self,
@@ -43,6 +49,7 @@ class SoftSolver(CoreSolver):
     ) -> None:
         self.known, self.weight = known, weight
         self.core, self.k, self.rng, self.max_sweeps = core, k, rng, max_sweeps
+        self.price: Floats = core.weight[:, None]
         acting = core.acting
         self.acting, self.idle = np.flatnonzero(acting), np.flatnonzero(~acting)
         self.hard: Any = None
@@ -62,15 +69,35 @@ class SoftSolver(CoreSolver):
             return cost.argmin(axis=1).astype(np.int32)
         return self.hard.improve(cost, self.hard.first(cost))[0]
 
-    def improve(self, cost: Floats, labels: Labels, max_rounds: int = 100) -> tuple[Labels, int]:
+    def energy(self, cost: Floats) -> Energy:
+        """What is minimised, for given costs of the units above the least of each."""
+        return Energy(cost, cost, self.price, *NO_COUPLING)
+
+    def closure(self, labels: Labels) -> Closure:
+        """What follows from the pairs, for labels to start from."""
+        return NO_CLOSURE
+
+    def improve(
+        self, cost: Floats, labels: Labels, max_rounds: int = 100, *, blocks_first: bool = False
+    ) -> tuple[Labels, int]:
         """Move units, pairs and blocks until nothing pays, or for so many rounds."""
-        order = turned(self.acting, self.rng)
-        moves = improve_soft(self.core, cost, labels, order, self.max_sweeps, max_rounds)
-        to_cheapest(cost, self.idle, labels)
+        energy = self.energy(cost)
+        moves = improve_labels(
+            self.core,
+            energy,
+            labels,
+            turned(self.acting, self.rng) if self.turns else self.acting,
+            closure=self.closure(labels),
+            max_sweeps=self.max_sweeps,
+            max_rounds=max_rounds,
+            blocks_first=blocks_first,
+        )
+        to_cheapest(energy.cost, self.idle, labels)
         return labels, moves
 
     def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
-        return self.improve(cost, self.first(cost) if labels is None else labels, 100 if last else 1)[0]
+        rounds = 100 if last else self.rounds_a_pass
+        return self.improve(cost, self.first(cost) if labels is None else labels, rounds)[0]
 
     def penalty(self, labels: Labels) -> float:
         return pair_energy(self.core, labels, self.k)
@@ -81,8 +108,10 @@ class SoftSolver(CoreSolver):
     def ties(self, labels: Labels) -> Floats:
         core = self.core
         head = np.repeat(np.arange(core.n_units), np.diff(core.indptr))
-        together = (labels[head] == labels[core.indices]) & np.isfinite(core.weight)
-        total = np.bincount(head[together], core.weight[together], core.n_units)
+        # where prices differ by cluster, that of the unit's own
+        price = self.price[np.arange(len(head)), labels[head] if self.price.shape[1] > 1 else 0]
+        together = (labels[head] == labels[core.indices]) & np.isfinite(price)
+        total = np.bincount(head[together], price[together], core.n_units)
         owner = np.repeat(np.arange(core.n_units), np.diff(core.entry_ptr))
         mates = count_rows(core, labels, self.k)[core.entry_row, labels[owner]] - core.entry_mass
         priced = np.isfinite(core.entry_weight)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from coterie._arrays import Floats, Labels
-from coterie._compiled import Kernel, chunk_rows, over_chunks
+from coterie._compiled import Kernel, chunk_rows, in_slices, over_chunks
 from coterie.assign._sizes.bounds import Limits, spread_missed
 from coterie.assign._sizes.candidates import (
     TAIL,
@@ -271,10 +271,8 @@ class _State:
                 above = self.gap[self.gap > 0]
                 reach = float(above.min()) if len(above) else np.inf
         count = np.zeros((problem.n_kinds * k, k), dtype=np.int64)
-        # so many rows at a time that control returns now and then
-        step = max(1, _SLICE // k)
-        for start in range(0, n, step):
-            count_candidates(*common, reach, count, start, min(start + step, n))
+        for part in in_slices(n, k):
+            count_candidates(*common, reach, count, *part)
         if count.sum() == n * (k - 1):  # everybody is a candidate for everything
             reach = np.inf
         room = count + count // 2
@@ -289,11 +287,10 @@ class _State:
             margin=np.empty(room.shape),
             first=np.empty(room.shape, dtype=np.int64),
         )
-        for start in range(0, n, step):
-            fill_candidates(*common, reach, heaps, start, min(start + step, n))
-        step = max(1, int(_SLICE // (4 * (count.mean() + 1) * k)))
-        for start in range(0, len(room), step):
-            order_candidates(heaps, start, min(start + step, len(room)))
+        for part in in_slices(n, k):
+            fill_candidates(*common, reach, heaps, *part)
+        for part in in_slices(len(room), int(4 * (count.mean() + 1) * k)):
+            order_candidates(heaps, *part)
         return reach, heaps
 
     def distances(self, costs: Any) -> Floats:

@@ -13,16 +13,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from coterie._arrays import NOTHING, Floats, Index, Labels
+from coterie._arrays import Floats, Index, Labels
 from coterie._words import format_number as said
-from coterie.assign._core.assignment import own_costs, to_units
+from coterie.assign._core.assignment import own_costs, to_units, unit_costs
 from coterie.assign._core.core import Core
 from coterie.assign._exact.sizes import best_units
 from coterie.assign._pairs.search import pair_energy
 from coterie.assign._sizes.bounds import MAX_CELLS, SizeBounds, in_units
 from coterie.assign._sizes.transport import InfeasibleFlowError, Sized, Transport
 from coterie.assign._sizes.whole_units import Loads, Settle
-from coterie.distortion._rows import DensePoints
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
 
 # So small an integer program is worth its while even where the search met all bounds.
@@ -110,7 +109,7 @@ class SizedSolver:
         self._measures = table, low, high
         whole = table[:0]
         if core is not None:
-            whole = DensePoints(table).add_up(core.items, core.unit, core.n_units, NOTHING)
+            whole = unit_costs(table, core)  # sums over items, as of costs
         self.n_core = len(whole)
         whole = np.concatenate([whole, table[self.named]])
         self.n_whole = len(whole)
@@ -220,8 +219,7 @@ class SizedSolver:
         if self.plain:
             nodes = self.transport.prices(costs, found.labels, found.potentials)
         elif self.fills and len(self.free) and found.missed == 0:
-            units = to_units(self.core, found.labels) if self.core is not None else found.labels[:0]
-            units = np.append(units, found.labels[self.named])
+            units = self._whole(found.labels)
             nodes = self._rest(units).prices(costs[self.free], found.labels[self.free], found.potentials)
         else:
             nodes = found.potentials
@@ -233,23 +231,27 @@ class SizedSolver:
 
     # ---- units, then the rest -------------------------------------------------------------------------
 
+    def _whole(self, labels: Labels) -> Labels:
+        """Labels of the units under statements."""
+        units = to_units(self.core, labels) if self.core is not None else labels[:0]
+        return np.append(units, labels[self.named])
+
+    def _put(self, units: Labels, labels: Labels) -> None:
+        """The other way round; `labels` in place."""
+        if self.core is not None:
+            labels[self.core.items] = units[: self.n_core][self.core.unit]
+        labels[self.named] = units[self.n_core : self.n_whole]
+
     def unit_costs(self, costs: Any) -> Floats:
         """Costs of all units in all clusters; infinite where a unit must not go."""
-        parts = []
+        whole = [np.asarray(costs[self.named], dtype=np.float64)]
         if self.core is not None:
-            core = self.core
-            table = DensePoints(np.ascontiguousarray(costs)).add_up(
-                core.items, core.unit, core.n_units, NOTHING
-            )
-            table[:, self.k_core :] = np.inf
-            parts.append(table)
-        if len(self.named):
-            table = np.asarray(costs[self.named], dtype=np.float64)
-            table[:, self.k_core :] = np.inf
-            parts.append(table)
-        if not self.fills:
-            parts.append(np.asarray(costs[self.free], dtype=np.float64))
-        return np.concatenate(parts)
+            whole.insert(0, unit_costs(np.ascontiguousarray(costs), self.core))
+        table = np.concatenate(whole)
+        table[:, self.k_core :] = np.inf
+        if self.fills:
+            return table
+        return np.concatenate([table, np.asarray(costs[self.free], dtype=np.float64)])
 
     def _priced(self, cost: Floats, potentials: Floats) -> Floats:
         """What clusters cost the units above their least, prices of their loads taken off."""
@@ -289,8 +291,7 @@ class SizedSolver:
         items = self.free[near]
         held = self.bounds.held(labels)
         table, low, high = self._measures
-        units = to_units(self.core, labels) if self.core is not None else labels[:0]
-        units = np.concatenate([units, labels[self.named], labels[items]])
+        units = np.append(self._whole(labels), labels[items])
         load = np.concatenate([self.loads.load, table[items]])
         measured = (
             np.concatenate([held[0][None], held[1]]) if self.bounds.groups is not None else held[0][None]
@@ -302,9 +303,7 @@ class SizedSolver:
             units, _STEPS, polish=True
         )
         out = labels.copy()
-        if self.core is not None:
-            out[self.core.items] = found[: self.n_core][self.core.unit]
-        out[self.named] = found[self.n_core : self.n_whole]
+        self._put(found, out)
         out[items] = found[self.n_whole :]
         return out
 
@@ -323,9 +322,7 @@ class SizedSolver:
     ) -> tuple[Labels, Floats]:
         """Labels of all items from those of the units."""
         labels: Labels = np.empty(self.bounds.n, dtype=np.int32)
-        if self.core is not None:
-            labels[self.core.items] = units[: self.n_core][self.core.unit]
-        labels[self.named] = units[self.n_core : self.n_whole]
+        self._put(units, labels)
         labels[self.weightless] = np.asarray(costs[self.weightless]).argmin(axis=1)
         if not self.fills:
             labels[self.free] = units[self.n_whole :]

@@ -79,7 +79,7 @@ class ApartGraph(NamedTuple):
 
 def apart_graph(contracted: Contracted) -> ApartGraph:
     """The part of the contracted graph that has any edge, renumbered."""
-    cliques = contracted.cliques
+    cliques = contracted.cliques()
     parts, twins, twin_of = _without_twins(contracted)
     # a partition with one node a code is a clique
     cliques += [nodes for nodes, codes in parts if len(np.unique(codes)) == len(codes)]

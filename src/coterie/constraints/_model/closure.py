@@ -153,24 +153,20 @@ class Contracted:
         """Number of items of each component."""
         return frozen(np.bincount(self.component, minlength=self.n_components), np.int64)
 
-    @property
     def edges(self) -> tuple[IntArray, IntArray]:
         """The stated cannot-links between components, each once, and a row of the table for each."""
         head = np.repeat(np.arange(self.n_components), np.diff(self.indptr))
         once = head < self.indices
         return np.column_stack([head[once], self.indices[once]]), self.pair[once]
 
-    @property
     def clique_of(self) -> IntArray:
         """The clique of each of `clique_nodes`."""
         return np.repeat(np.arange(len(self.clique_group)), np.diff(self.clique_indptr))
 
-    @property
     def cliques(self) -> list[IntArray]:
         """The components of each clique."""
         return np.split(self.clique_nodes, self.clique_indptr[1:-1]) if len(self.clique_group) else []
 
-    @property
     def part_codes(self) -> IntArray:
         """The code of each component (columns) in each of `parts`; -1 where it has none."""
         found = np.full((len(self.parts), self.n_components), -1, dtype=np.int64)

@@ -78,8 +78,8 @@ def _strengthened(stated: Pairs, every: Pairs) -> Pairs:
 def _count(c: Constraints) -> int:
     """Number of pairs of the closure; what several statements say is counted for each."""
     graph, sizes = c.contracted, c.contracted.sizes
-    count = int((sizes * (sizes - 1)).sum()) // 2 + int(sizes[graph.edges[0]].prod(axis=1).sum())
-    count += sum(_apart_count(sizes[nodes]) for nodes in graph.cliques)
+    count = int((sizes * (sizes - 1)).sum()) // 2 + int(sizes[graph.edges()[0]].prod(axis=1).sum())
+    count += sum(_apart_count(sizes[nodes]) for nodes in graph.cliques())
     for nodes, codes, _ in graph.parts:
         count += _apart_count(np.bincount(codes, sizes[nodes]))
     return count

@@ -135,6 +135,6 @@ def read_statements(known: Constraints) -> Statements:
         clique_indptr=graph.clique_indptr,
         clique_nodes=graph.clique_nodes,
         in_indptr=np.concatenate([[0], np.cumsum(inside)]),
-        in_cliques=graph.clique_of[order],
-        code=np.ascontiguousarray(graph.part_codes.T),
+        in_cliques=graph.clique_of()[order],
+        code=np.ascontiguousarray(graph.part_codes().T),
     )

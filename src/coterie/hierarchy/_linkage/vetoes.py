@@ -101,16 +101,16 @@ def find_rules(known: Constraints, load: Floats, cap: float) -> Rules:
     """Turn statements into rules; `load` is that of the items, empty if each counts 1."""
     graph = known.contracted
     n = graph.n_components
-    pairs, pair_row = graph.edges
+    pairs, pair_row = graph.edges()
     unit = np.asarray(graph.component, dtype=np.int64)
     return Rules(
         unit=unit,
         size=np.asarray(graph.sizes),
-        tag=np.concatenate([np.repeat(np.arange(len(pairs)), 2), len(pairs) + graph.clique_of]),
+        tag=np.concatenate([np.repeat(np.arange(len(pairs)), 2), len(pairs) + graph.clique_of()]),
         owner=np.concatenate([pairs.ravel(), graph.clique_nodes]).astype(np.int64),
         tag_row=np.concatenate([pair_row, graph.clique_group]).astype(np.int64),
         n_pair_tags=len(pairs),
-        codes=graph.part_codes,
+        codes=graph.part_codes(),
         across=tuple(position for _, _, position in graph.parts),
         load=np.bincount(unit, load if len(load) else None, n).astype(np.float64),
         # sums of loads are rounded, so that a cluster that is just full is not too full

@@ -96,7 +96,6 @@ class Prohibitions:
         self.units[core.unit] = unit[core.items]
         self.core_of = np.full(m, -1, dtype=np.int64)
         self.core_of[self.units] = np.arange(core.n_units)
-        self.forbids = core.forbids
         self.solver = HardSolver(binding, core, k, budget=1_000_000, rng=rng) if core.forbids else None
         self.acting = self.units[core.acting] if core.forbids else np.empty(0, dtype=np.int64)
 

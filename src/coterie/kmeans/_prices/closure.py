@@ -3,7 +3,7 @@
 Items that must-links join are all must-linked to each other; two components with a cannot-link between them
 keep away from each other item by item (Basu, Bilenko and Mooney 2004). Where the gap of a pair is a squared
 distance in some space, what a component pays follows from the number, the squares and the vector sum of its
-items in each cluster, so nothing is quadratic in its size; `coterie.assign._pairs.field` has the search. An
+items in each cluster, so nothing is quadratic in its size (`coterie.assign._pairs.Closure`). An
 inferred pair has the mean strength of the stated ones (1 in the paper); a stated one keeps its own.
 
 Where the gap has no such form (I-divergence), or the sums would not fit, pairs are written down, of large
@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from coterie._arrays import Floats, Index, Labels
-from coterie.assign._core import Scores
+from coterie.assign._pairs import Closure
 from coterie.constraints import Constraints
 from coterie.constraints._model import StatedPairs
 from coterie.distortion import BrokenPairs
@@ -98,6 +98,8 @@ class Components:
 class ClosedPairs(PricedPairs):
     """Soft pairs and all that follow from them, at the price of a squared distance."""
 
+    rounds_a_pass = 100
+
     def __init__(
         self,
         known: Constraints,
@@ -112,6 +114,7 @@ class ClosedPairs(PricedPairs):
         typical = float(pairs.strength.mean())
         self.inferred, self.closed = weight * typical, closed
         core = self.core
+        self.acting, self.idle = np.arange(core.n_units), np.empty(0, dtype=np.int64)
         # the components have these pairs at the typical strength already
         self.strength = weight * (pairs.strength - typical * self.closed.follows(self.i, self.j))
         self.inside = np.flatnonzero(self.closed.part >= 0)
@@ -134,8 +137,6 @@ class ClosedPairs(PricedPairs):
         if self._priced_for is self.distortion.metric:
             return
         super().reprice(centres)
-        rest = np.where(np.isinf(self.core.weight), 0.0, self.core.weight)
-        self.weight_by = np.repeat(rest[:, None], self.k, axis=1)
         self.spots = self.narrow(self.distortion.embedded(self.rows))
         self.squares = _squares(self.spots)
         self.most = float(self.distortion.ceiling(self.rows, self.i, self.j))
@@ -184,20 +185,30 @@ class ClosedPairs(PricedPairs):
 
     # ---- labels ---------------------------------------------------------------------------------------
 
-    def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
-        found = self.solver.first(cost) if labels is None else labels
-        of_item = found[self.core.unit]
+    def closure(self, labels: Labels) -> Closure:
+        of_item = labels[self.core.unit]
         count, summed = self.sums(of_item, self.spots)
         square = self._squares_by(of_item)
-        away, rows = self.closed.away, self.unit_rows
-        summed += (away @ summed.reshape(len(summed), -1)).reshape(summed.shape)
-        fields = (
-            *(self.part, self.mass, self.unit_squares, self.inner),
-            *(rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data),
-            *(away.indptr.astype(np.int64), away.indices.astype(np.int64)),
-            *(away @ count, count + away @ count, square + away @ square, summed),
+        keeps, rows = self.closed.away, self.unit_rows
+        summed += (keeps @ summed.reshape(len(summed), -1)).reshape(summed.shape)
+        return Closure(
+            part=self.part,
+            mass=self.mass,
+            square=self.unit_squares,
+            inner=self.inner,
+            row_ptr=rows.indptr.astype(np.int64),
+            row_index=rows.indices.astype(np.int64),
+            row_data=rows.data,
+            keeps_ptr=keeps.indptr.astype(np.int64),
+            keeps_index=keeps.indices.astype(np.int64),
+            away=keeps @ count,
+            near=count + keeps @ count,
+            squares=square + keeps @ square,
+            sums=summed,
+            price=self.inferred,
+            most=self.most,
+            time=np.zeros(self.closed.n, dtype=np.int64),
         )
-        return self.swept(cost, found, self.weight_by, fields, np.array([self.inferred, self.most]))
 
     def ties(self, labels: Labels) -> Floats:
         """By stated pairs, and what a unit wins and pays through its component."""

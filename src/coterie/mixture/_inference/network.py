@@ -231,8 +231,8 @@ def _forbidden(binding: Constraints, component: Index, named: int | None) -> Ind
     if not binding:
         return found[0]
     graph = binding.contracted
-    found.append(graph.edges[0])
-    for nodes, position in zip(graph.cliques, graph.clique_group.tolist(), strict=True):
+    found.append(graph.edges()[0])
+    for nodes, position in zip(graph.cliques(), graph.clique_group.tolist(), strict=True):
         if position != named:
             a, b = np.triu_indices(len(nodes), 1)
             found.append(np.column_stack([nodes[a], nodes[b]]))

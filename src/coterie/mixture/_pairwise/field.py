@@ -149,16 +149,16 @@ class Links(NamedTuple):
         core_of = np.full(n_units, -1, dtype=np.int64)
         core_of[units] = np.arange(len(units))
         return cls(
-            core_of=core_of,
-            indptr=core.indptr,
-            to=units[core.indices],
-            weight=core.weight,
-            entry_ptr=core.entry_ptr,
-            entry_row=core.entry_row,
-            entry_minus=core.entry_minus,
-            entry_weight=core.entry_weight,
-            entry_mass=core.entry_mass.astype(np.float64),
-            n_rows=core.n_rows,
+            core_of,
+            core.indptr,
+            units[core.indices],
+            core.weight,
+            core.entry_ptr,
+            core.entry_row,
+            core.entry_minus,
+            core.entry_weight,
+            core.entry_mass.astype(np.float64),
+            core.n_rows,
         )
 
     def owners(self) -> tuple[Index, Index]:

@@ -1,0 +1,99 @@
+"""The contract of every constrained clusterer, as checks that can be run against any class.
+
+`check_constrained_clusterer(estimator)` runs them all and names the one that fails;
+`constrained_clusterers()` finds every public class of the package, so that none escapes. They come on top
+of scikit-learn's `check_estimator`. Some are promises of the interface; the others, `invariant_checks()`, are
+invariants: what may be done to the data, their form or their order without changing the answer.
+
+A check of something that the class does not have (`transform`, sample weights, sparse input, ...) raises
+`unittest.SkipTest`, as scikit-learn's checks do, so that a report shows what was not looked at. So does one
+that the class names in `exempt`, with the reason.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import SkipTest
+
+from sklearn.base import BaseEstimator, clone
+
+import coterie
+from coterie.base import ConstrainedClusterMixin
+from coterie.exceptions import ViolatedConstraintsWarning
+from coterie.testing import _contract, _invariants
+
+__all__ = [
+    "check_constrained_clusterer",
+    "constrained_checks",
+    "constrained_clusterers",
+    "invariant_checks",
+    "run_check",
+]
+
+Check = Callable[[Any], None]
+
+
+def constrained_clusterers() -> Iterator[type]:
+    """Yield every public constrained clusterer of the package, each once."""
+    seen = set()
+    for module_info in pkgutil.walk_packages(coterie.__path__, "coterie."):
+        if any(part.startswith("_") for part in module_info.name.split(".")):
+            continue
+        module = importlib.import_module(module_info.name)
+        for name, found in inspect.getmembers(module, inspect.isclass):
+            public = not name.startswith("_") and issubclass(found, ConstrainedClusterMixin)
+            if public and issubclass(found, BaseEstimator) and found not in seen:
+                seen.add(found)
+                yield found
+
+
+def check_constrained_clusterer(estimator: Any) -> None:
+    """Run every check against an unfitted estimator; raises AssertionError that names the first that fails.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        With fast settings; `n_clusters` (of a mixture, `n_components`) and `random_state` are set by the
+        checks where it has them.
+    """
+    for check in constrained_checks():
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ViolatedConstraintsWarning)
+                run_check(check, estimator)
+        except SkipTest:
+            continue
+        except Exception as error:
+            raise AssertionError(f"{type(estimator).__name__} fails {check.__name__}: {error}") from error
+
+
+def constrained_checks() -> list[Check]:
+    """The checks, in order; each takes a fresh clone of the estimator."""
+    return [
+        check for name, check in vars(_contract).items() if name.startswith("check_")
+    ] + invariant_checks()
+
+
+def invariant_checks() -> list[Check]:
+    """Those of the checks that compare two fits which must agree."""
+    return [check for name, check in vars(_invariants).items() if name.startswith("check_")]
+
+
+def run_check(check: Check, estimator: Any) -> None:
+    """Run one check on a fresh clone; raises SkipTest where the class is exempt."""
+    if check.__name__ in estimator.exempt:
+        raise SkipTest(f"{type(estimator).__name__}: {estimator.exempt[check.__name__]}")
+    check(clone(estimator))
+
+
+def __getattr__(name: str) -> Any:
+    """Each check is offered by its name too."""
+    found = next((check for check in constrained_checks() if check.__name__ == name), None)
+    if found is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return found
