@@ -153,7 +153,7 @@ def sweep(
             least = 0.0
             for t in range(indptr[u], indptr[u + 1]):
                 h = labels[indices[t]]
-                paid_there = price[t, h] if wide else price[t, 0]
+                paid_there = (price[t, h] if wide else price[t, 0])
                 if h == old:
                     here += paid_there
                 if h == best:
@@ -168,7 +168,7 @@ def sweep(
                     out[h] = cost[u, h]
                 for t in range(indptr[u], indptr[u + 1]):
                     g = labels[indices[t]]
-                    out[g] += price[t, g] if wide else price[t, 0]
+                    out[g] += (price[t, g] if wide else price[t, 0])
                     if coupled:
                         for h in range(k):
                             out[h] += coupling[t] * apart[h, g]
@@ -181,7 +181,7 @@ def sweep(
                         there = cost[u, h]
                         for s in range(indptr[u], indptr[u + 1]):
                             if labels[indices[s]] == h:
-                                there += price[s, h] if wide else price[s, 0]
+                                there += (price[s, h] if wide else price[s, 0])
                         if there < least:
                             least = there
                             best = h
