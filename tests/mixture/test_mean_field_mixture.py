@@ -292,7 +292,7 @@ def test_squared_error_in_many_dimensions(seed):
     y = np.arange(30) % 2
     X = rng.normal(size=(30, 4_000)) + 0.5 * y[:, None]
     c = Constraints.sample(y, 10, random_state=0)
-    started = time.perf_counter()
+    started = time.process_time()
     model = MeanFieldMixture(2, emission="squared-error", n_init=1, random_state=0).fit(X, constraints=c)
-    assert time.perf_counter() - started < 5.0
+    assert time.process_time() - started < 5.0
     assert agreement_with(model.labels_, y, 2) == 1.0

@@ -235,9 +235,9 @@ def test_a_forest_takes_linear_time():
     potential = rng.normal(size=(n, k))
     star = [(0, leaf, -1.0) for leaf in range(1, n)]
     make(Forest, 3, k, star[:2]).infer(potential[:3])  # compiled
-    started = time.perf_counter()
+    started = time.process_time()
     answer = make(Forest, n, k, star).infer(potential)
-    assert time.perf_counter() - started < 5.0
+    assert time.process_time() - started < 5.0
     leaf_sums = np.log(np.exp(potential[1:]) @ (np.exp(-1.0) * np.eye(k) + 1 - np.eye(k)))
     root = potential[0] + leaf_sums.sum(axis=0)
     np.testing.assert_allclose(answer.marginals[0], softmax(root), atol=1e-9)
@@ -352,9 +352,9 @@ def test_mean_field_on_a_wide_graph_takes_linear_time(seed):
     potential = rng.normal(size=(n, k))
     make(MeanField, 3, k, [(0, 1, 1.0), (1, 2, -1.0)]).infer(potential[:3])  # compiled
     part = make(MeanField, n, k, pairs)
-    started = time.perf_counter()
+    started = time.process_time()
     answer = part.infer(potential)
-    assert time.perf_counter() - started < 10.0
+    assert time.process_time() - started < 10.0
     np.testing.assert_allclose(answer.marginals.sum(axis=1), 1.0, rtol=1e-9)
 
 
@@ -370,9 +370,9 @@ def test_the_search_for_an_order_gives_up_early(n, degree, seed):
     for u, v in ends[ends[:, 0] < ends[:, 1]].tolist():
         neighbours[u].add(v)
         neighbours[v].add(u)
-    started = time.perf_counter()
+    started = time.process_time()
     found = eliminate(neighbours, 5, 2_000_000)
-    assert time.perf_counter() - started < 5.0
+    assert time.process_time() - started < 5.0
     assert found is None  # random graphs of these sizes are wide
 
 

@@ -273,9 +273,9 @@ def test_a_thousand_rows_take_less_than_a_second(tmp_path, seed):
     write_report(tmp_path / "first.html", model, X)  # imports
     times = []
     for _ in range(2):
-        start = time.perf_counter()
+        start = time.process_time()
         write_report(tmp_path / "report.html", model, X)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     assert min(times) < 3.0  # about 0.6 s; the rest is room for a busy machine
 
 
@@ -296,9 +296,9 @@ def test_a_million_rows(tmp_path, seed):
     X = rng.normal(size=(10, 10))[y] * 4 + rng.normal(size=(1_000_000, 10))
     known = Constraints.sample(y, n_pairs=2000, noise=0.02, random_state=0)
     model = PCKMeans(10, random_state=0, n_init=1).fit(X, constraints=known)
-    start = time.perf_counter()
+    start = time.process_time()
     path = write_report(tmp_path / "report.html", model, X, plain=y)
-    took = time.perf_counter() - start
+    took = time.process_time() - start
     assert took < 16.0  # about 5 s; the rest is room for a busy machine
     assert path.stat().st_size < 3_000_000
     assert "50,000 of 1,000,000 items are shown" in Page(path).text
@@ -311,7 +311,7 @@ def test_outcomes_of_many_pairs_are_quick(seed):
     known = Constraints.sample(y, n_pairs=100_000, noise=0.3, random_state=0)
     with pytest.warns(ViolatedConstraintsWarning):
         model = PCKMeans(4, random_state=0, n_init=1, max_iter=2, weight=1e-3).fit(X, constraints=known)
-    start = time.perf_counter()
+    start = time.process_time()
     table = constraint_outcomes(model, X, known, y)
-    assert time.perf_counter() - start < 6.0  # about 0.6 s; the rest is room for a busy machine
+    assert time.process_time() - start < 6.0  # about 0.6 s; the rest is room for a busy machine
     assert table["outcome"].count("broken") == model.violations_.n_broken > 10_000
