@@ -208,7 +208,9 @@ def test_a_progress_bar_comes_to_an_end():
     """Starts compete before weights are learned, which is one more: a bar must not wait for others."""
     pytest.importorskip("sklearn.callback")
     pytest.importorskip("rich")
-    told = subprocess.run([sys.executable, "-W", "ignore", "-c", WITH_A_BAR], timeout=300, capture_output=True)
+    told = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", WITH_A_BAR], timeout=300, capture_output=True
+    )
     assert told.returncode == 0, told.stderr.decode()
 
 
