@@ -196,7 +196,7 @@ def compare(
             "weight 0. State some about other items."
         )
     tallies = [_Tally(entrant, len(questions.must)) for entrant in entrants]
-    _run(X, tallies, folds, progress or _silent)
+    _run(X, tallies, folds, progress or (lambda done, total, words: None))
     return build_frame(_columns(tallies, questions, folds, known), library)
 
 
@@ -241,10 +241,8 @@ class _Tally:
     n_fits: int = 0
     n_broken: int = 0
     n_kept: int = 0
-    smallest: int | None = None
-    largest: int | None = None
-    fewest: int | None = None
-    most: int | None = None
+    sizes: list[int] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
     agreement: list[float] = field(default_factory=list)
     failure: str | None = None
     error: Exception | None = None
@@ -269,12 +267,9 @@ class _Tally:
         broken = fold.kept.violations(labels)
         self.n_broken += broken.n_broken
         self.n_kept += broken.n_stated
-        sizes = np.unique(labels[labels >= 0], return_counts=True)[1].tolist() or [0]
-        self.smallest = min([*sizes, *([] if self.smallest is None else [self.smallest])])
-        self.largest = max([*sizes, *([] if self.largest is None else [self.largest])])
-        k = len(np.unique(labels[labels >= 0]))
-        self.fewest = k if self.fewest is None else min(k, self.fewest)
-        self.most = k if self.most is None else max(k, self.most)
+        sizes = np.unique(labels[labels >= 0], return_counts=True)[1].tolist()
+        self.numbers.append(len(sizes))
+        self.sizes += [min(sizes, default=0), max(sizes, default=0)]
         return labels
 
     def mean_agreement(self) -> float:
@@ -294,19 +289,14 @@ def _run(X: Any, tallies: list[_Tally], folds: list[tuple[Fold, int]], progress:
                 continue
             with warnings.catch_warnings():
                 # the frame says what was broken, how small the clusters are, and how many
-                warnings.simplefilter("ignore", ViolatedConstraintsWarning)
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                warnings.simplefilter("ignore", DeadEndWarning)
+                for kind in (ViolatedConstraintsWarning, ConvergenceWarning, DeadEndWarning):
+                    warnings.simplefilter("ignore", kind)
                 labels = tally.fit(X, fold, seed)
             if labels is not None:
                 found.append((tally, labels))
         for (tally, _), agreement in zip(found, agreements([labels for _, labels in found]), strict=True):
             tally.agreement.append(agreement)
     progress(total, total, "")
-
-
-def _silent(done: int, total: int, words: str) -> None:
-    pass
 
 
 # ---- the frame ----------------------------------------------------------------------------------------
@@ -331,15 +321,8 @@ def _columns(
     may_win = [number for number, tally in enumerate(good) if tally.entrant.told or not hard]
     plain = next((place for place, number in enumerate(may_win) if not good[number].entrant.told), None)
     agreement = [tally.mean_agreement() for tally in good]
-    chosen = may_win[
-        choose_best(
-            [answers[number] for number in may_win],
-            [agreement[number] for number in may_win],
-            plain,
-            must,
-            owner,
-        )
-    ]
+    of_them = [answers[number] for number in may_win], [agreement[number] for number in may_win]
+    chosen = may_win[choose_best(*of_them, plain, must, owner)]
     rows = []
     for number in order:
         tally, score, own = good[number], scores[number], answers[number]
@@ -358,10 +341,10 @@ def _columns(
                 "agreement": agreement[number],
                 "kept_broken": tally.n_broken / max(tally.n_kept, 1),
                 "seconds": tally.seconds / (tally.n_fits - 1),
-                "smallest": tally.smallest,
-                "largest": tally.largest,
-                "fewest": tally.fewest,
-                "most": tally.most,
+                "smallest": min(tally.sizes),
+                "largest": max(tally.sizes),
+                "fewest": min(tally.numbers),
+                "most": max(tally.numbers),
                 "status": "ok",
                 "chosen": number == chosen,
             }

@@ -18,27 +18,13 @@ _OWN_ARGUMENTS = ("n_clusters", "n_components", "metric", "random_state")
 
 @dataclass(frozen=True)
 class Entrant:
-    """One method of a comparison.
-
-    Attributes
-    ----------
-    name : str
-        Its name in the outcome.
-    make : callable
-        ``make(seed)`` is a fresh estimator.
-    told : bool
-        Whether it is told the statements; only plain clustering is not.
-    fit_with : mapping
-        More arguments of its fit.
-    refusal : str or None
-        Why it cannot take part.
-    """
+    """One method of a comparison."""
 
     name: str
-    make: Callable[[int], Any]
-    told: bool = True
-    fit_with: Mapping[str, Any] = field(default_factory=dict)
-    refusal: str | None = None
+    make: Callable[[int], Any]  # of a seed: a fresh estimator
+    told: bool = True  # whether it is told the statements; only plain clustering is not
+    fit_with: Mapping[str, Any] = field(default_factory=dict)  # more arguments of its fit
+    refusal: str | None = None  # why it cannot take part
 
     def labels(self, X: Any, kept: Any, seed: int) -> Any:
         """Fit on what is kept, and return the labels."""
@@ -50,13 +36,12 @@ def find_entrants(
     methods: Any, task: Task, parameters: Mapping[str, Any], fit_with: Mapping[str, Any]
 ) -> list[Entrant]:
     """The entrants in the order given, plain clustering last."""
-    listed = (
-        list(suitable_methods(task)) if methods is None else [_read(entry) for entry in _as_list(methods)]
-    )
+    suitable = methods is None
+    listed = list(suitable_methods(task)) if suitable else [_read(entry) for entry in _as_list(methods)]
     if not listed:
         raise ValueError(
             "no method takes all that is given here (statements, bounds, connectivity, distance) together."
-            if methods is None
+            if suitable
             else "methods is empty: name at least one, or leave it out to compare all that are suitable."
         )
     _check_parameters(parameters, [one for one in listed if isinstance(one, Method)])
@@ -93,16 +78,13 @@ def _read(entry: Any) -> Method | tuple[str, Any]:
         return entry
     if isinstance(entry, str):
         return find_method(entry)
-    name, estimator = entry if _is_pair(entry) else (type(entry).__name__, entry)
+    is_pair = isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str)
+    name, estimator = entry if is_pair else (type(entry).__name__, entry)
     if isinstance(estimator, type) or not hasattr(estimator, "fit_predict"):
         raise TypeError(
             f"methods holds names, estimators, or pairs of a name and an estimator; got {entry!r}."
         )
     return name, estimator
-
-
-def _is_pair(entry: Any) -> bool:
-    return isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str)
 
 
 def _check_parameters(parameters: Mapping[str, Any], methods: list[Method]) -> None:
@@ -140,12 +122,8 @@ def _by_instance(name: str, estimator: Any, *, fit_with: Mapping[str, Any]) -> E
         own = {key for key in given if key.split("__")[-1] == "random_state" and given[key] is None}
         return fresh.set_params(**dict.fromkeys(own, seed))
 
-    return Entrant(
-        name,
-        make,
-        fit_with=fit_with,
-        refusal=_missing_arguments(estimator.fit, {"constraints": 0, **fit_with}),
-    )
+    refusal = _missing_arguments(estimator.fit, {"constraints": 0, **fit_with})
+    return Entrant(name, make, fit_with=fit_with, refusal=refusal)
 
 
 def _missing_arguments(fit: Any, wanted: Mapping[str, Any]) -> str | None:
@@ -162,5 +140,4 @@ def _plain(task: Task, parameters: Mapping[str, Any], fit_with: Mapping[str, Any
     method = next((one for one in METHODS if one.takes_k and one.refuses(free) is None), None)
     if method is None:
         return Entrant(PLAIN, lambda seed: None, told=False, refusal="no method keeps all of this")
-    found = _by_name(method, free, parameters, fit_with)
-    return Entrant(PLAIN, found.make, told=False, fit_with=fit_with, refusal=found.refusal)
+    return replace(_by_name(method, free, parameters, fit_with), name=PLAIN, told=False)

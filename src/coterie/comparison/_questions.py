@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,24 +39,12 @@ class Fold:
 
 @dataclass(frozen=True)
 class Questions:
-    """All questions of a comparison.
+    """All questions of a comparison."""
 
-    Attributes
-    ----------
-    must : array of bool
-        Whether the statement behind a question puts items together.
-    owner : array of int
-        Questions of one owner stand and fall together: a pair, or an item whose label is hidden.
-    what : str
-        What is held out, in the plural.
-    folds : callable
-        ``folds(n_folds, seed)`` yields the folds of one repeat.
-    """
-
-    must: BoolArray
-    owner: IntArray
-    what: str
-    folds: Callable[[int, Any], Iterator[Fold]]
+    must: BoolArray  # whether the statement behind a question puts items together
+    owner: IntArray  # questions of one owner (a pair, or a hidden label's item) stand and fall together
+    what: str  # what is held out, in the plural
+    folds: Callable[[int, Any], Iterator[Fold]]  # those of one repeat, by their number and a seed
 
     @property
     def n_owners(self) -> int:
@@ -139,26 +128,16 @@ def _about_pairs(known: Constraints, n_clusters: int) -> Questions:
             settled = _settled(kept, np.concatenate(active), n_clusters)
             together, apart = active[0][~settled[: len(active[0])]], active[1][~settled[len(active[0]) :]]
             rows = [find_rows(must, together), find_rows(cannot, apart) + must.n]
-            yield Fold(kept, np.concatenate(rows), _PairAnswers(together, apart))
+            yield Fold(kept, np.concatenate(rows), partial(_pair_answers, together, apart))
 
     return Questions(np.arange(n) < must.n, np.arange(n), "pairs", folds)
 
 
-@dataclass(frozen=True)
-class _PairAnswers:
+def _pair_answers(together: IntArray, apart: IntArray, labels: Labels) -> FloatArray:
     """1 where a pair came out as stated, else 0; an item in no cluster (-1) is apart from all others."""
-
-    together: IntArray
-    apart: IntArray
-
-    def __call__(self, labels: Labels) -> FloatArray:
-        return np.concatenate([_joined(labels, self.together), ~_joined(labels, self.apart)]).astype(float)
-
-
-def _joined(labels: Labels, pairs: IntArray) -> BoolArray:
-    first, second = labels[pairs[:, 0]], labels[pairs[:, 1]]
-    joined: BoolArray = (first == second) & (first >= 0)
-    return joined
+    first, second = labels[np.concatenate([together, apart])].T
+    joined = (first == second) & (first >= 0)
+    return np.where(np.arange(len(joined)) < len(together), joined, ~joined).astype(float)
 
 
 # ---- labels -------------------------------------------------------------------------------------------
@@ -182,15 +161,12 @@ def _about_labels(
         for number in range(n_folds):
             hidden = fold == number
             groups = [
-                group if group.kind != "label" else group.take(~hidden, everything) for group in known.groups
+                left
+                for group in known.groups
+                if (left := group if group.kind != "label" else group.take(~hidden, everything)) is not None
             ]
-            kept = type(known)._from_parts(
-                known.n_items,
-                known.must_table,
-                known.cannot_table,
-                [group for group in groups if group is not None],
-                known._ids,
-            )
+            tables = known.must_table, known.cannot_table
+            kept = type(known)._from_parts(known.n_items, *tables, groups, known._ids)
             chain = settles(kept)
             open_ones = hidden & ~np.isin(chain, chain[(fold >= 0) & ~hidden])
             asked = [_LabelAnswers(group, np.flatnonzero(open_ones[group.items])) for group in labels]
@@ -198,7 +174,7 @@ def _about_labels(
                 np.concatenate([start + one.alike, n + start + one.others])
                 for start, one in zip(first[:-1].tolist(), asked, strict=True)
             ]
-            yield Fold(kept, np.concatenate(places), _Joint(asked))
+            yield Fold(kept, np.concatenate(places), partial(_joint_answers, asked))
 
     return Questions(np.arange(2 * n) < n, np.concatenate([item, item]), "labels", folds)
 
@@ -234,18 +210,11 @@ class _LabelAnswers:
         np.add.at(table, (group.codes, at), 1.0)
         table[:, cluster < 0] = 0.0
         inside = (cluster >= 0)[at]
-        of_class, of_cluster = group.counts(), table.sum(axis=0)
-        own = table[group.codes, at]
-        mates = (own - inside)[self.alike] / (of_class[group.codes[self.alike]] - 1)
-        strangers = (of_cluster[at] - own)[self.others] / (
-            len(group.items) - of_class[group.codes[self.others]]
-        )
+        own, alike = table[group.codes, at], group.counts()[group.codes]
+        mates = (own - inside)[self.alike] / (alike - 1)[self.alike]
+        strangers = (table.sum(axis=0)[at] - own)[self.others] / (len(alike) - alike)[self.others]
         return np.concatenate([mates, 1.0 - strangers])
 
 
-@dataclass(frozen=True)
-class _Joint:
-    parts: list[_LabelAnswers]
-
-    def __call__(self, labels: Labels) -> FloatArray:
-        return np.concatenate([part(labels) for part in self.parts])
+def _joint_answers(parts: list[_LabelAnswers], labels: Labels) -> FloatArray:
+    return np.concatenate([part(labels) for part in parts])

@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
-import warnings
 from functools import partial
 from typing import Any
 from unittest import SkipTest
@@ -17,7 +16,6 @@ from unittest import SkipTest
 import numpy as np
 import sklearn
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -34,9 +32,12 @@ from coterie.testing._problems import (
     needs_method,
     needs_sample_weight,
     number,
+    pairs_of,
+    quiet,
     raises,
     ready,
     same_partition,
+    stated_blobs,
     takes_distances,
     true_constraints,
 )
@@ -56,8 +57,7 @@ def check_every_parameter_has_a_rule(estimator: Any) -> None:
 
 def check_known_answer(estimator: Any) -> None:
     """Far apart blobs with true constraints of every kind taken: the truth, and nothing broken."""
-    X, truth = blobs(estimator)
-    known = true_constraints(truth, estimator.constraint_kinds)
+    X, truth, known = stated_blobs(estimator)
     model = ready(estimator).fit(X, constraints=known)
     assert same_partition(model.labels_, truth), "the three blobs were not found"
     assert not model.violations_, str(model.violations_)
@@ -77,9 +77,9 @@ def check_no_constraints(estimator: Any) -> None:
 
 def check_inputs_untouched(estimator: Any) -> None:
     """X and the constructor's parameters are left as they were."""
-    X, truth = blobs(estimator)
+    X, _, known = stated_blobs(estimator)
     before, params = X.copy(), copy.deepcopy(ready(estimator).get_params())
-    estimator.fit(X, constraints=true_constraints(truth, estimator.constraint_kinds))
+    estimator.fit(X, constraints=known)
     assert np.array_equal(X, before), "X was changed"
     assert repr(estimator.get_params()) == repr(params), "a parameter was changed"
 
@@ -103,8 +103,7 @@ def check_number_of_items(estimator: Any) -> None:
 
 def check_ids_change_nothing(estimator: Any) -> None:
     """Items that have names are clustered as items that have numbers."""
-    X, truth = blobs(estimator)
-    known = true_constraints(truth, estimator.constraint_kinds)
+    X, _, known = stated_blobs(estimator)
     numbered = ready(estimator).fit(X, constraints=known).labels_
     named = known.with_ids([f"row-{i}" for i in range(len(X))])
     model = ready(clone(estimator)).fit(X, constraints=named)
@@ -133,10 +132,8 @@ def check_refuses_other_kinds(estimator: Any) -> None:
 def check_violations_are_recounted(estimator: Any) -> None:
     """`violations_` agrees with a slow recount of labels_, on pairs that cut through the blobs."""
     X, _ = blobs(estimator)
-    kinds = estimator.constraint_kinds
-    must = [(0, 12), (1, 13), (2, 24)] if "must-link" in kinds else None
-    cannot = [(4, 5), (16, 17), (28, 29)] if "cannot-link" in kinds else None
-    known = Constraints(must, cannot, n_items=len(X), weight=1e-9)
+    must, cannot = [(0, 12), (1, 13), (2, 24)], [(4, 5), (16, 17), (28, 29)]
+    known = pairs_of(estimator.constraint_kinds, must, cannot, n_items=len(X), weight=1e-9)
     model = ready(estimator).fit(X, constraints=known)
     labels = model.labels_
     split = [[i, j] for i, j in known.must_link.tolist() if labels[i] != labels[j]]
@@ -151,10 +148,9 @@ def check_hard_statements_hold(estimator: Any) -> None:
     """What is marked hard holds in a soft method too, against the data; labels are hard by nature."""
     needs(estimator.obeys != "none", "a method that obeys")
     X, _ = blobs(estimator)
-    must = [(0, 12)] if "must-link" in estimator.constraint_kinds else None
-    cannot = [(4, 5)] if "cannot-link" in estimator.constraint_kinds else None
-    known = Constraints(must, cannot, n_items=len(X), weight=1e-9, hard=True)
-    if "label" in estimator.constraint_kinds:
+    kinds = estimator.constraint_kinds
+    known = pairs_of(kinds, [(0, 12)], [(4, 5)], n_items=len(X), weight=1e-9, hard=True)
+    if "label" in kinds:
         values = np.full(len(X), -1)
         values[[1, 25]], values[[2, 14]] = 0, 1
         known = known | Constraints.from_labels(values)
@@ -176,12 +172,15 @@ def check_contradiction(estimator: Any) -> None:
     needs_kinds(estimator, "must-link", "cannot-link")
     X, _ = blobs(estimator)
     ids = [f"row-{i}" for i in range(len(X))]
-    known = Constraints([("row-0", "row-3"), ("row-3", "row-5")], [("row-0", "row-5")], ids=ids, hard=True)
-    words = ["row-0", "row-3", "row-5"]
+    pairs = [(0, 3), (3, 5)], [(0, 5)]
+    hard = Constraints(*pairs, n_items=len(X), hard=True).with_ids(ids)
+    _check_collision(estimator, X, hard, ["row-0", "row-3", "row-5"], Constraints(*pairs, n_items=len(X)))
+
+
+def _check_collision(estimator: Any, X: Any, hard: Constraints, words: list[str], soft: Constraints) -> None:
     if estimator.obeys != "none":
-        raises(InfeasibleConstraintsError, words, lambda: ready(estimator).fit(X, constraints=known))
+        raises(InfeasibleConstraintsError, words, lambda: ready(estimator).fit(X, constraints=hard))
     if estimator.obeys != "all":
-        soft = Constraints([(0, 3), (3, 5)], [(0, 5)], n_items=len(X))
         assert ready(clone(estimator)).fit(X, constraints=soft).violations_.n_broken > 0
 
 
@@ -191,12 +190,8 @@ def check_too_many_apart(estimator: Any) -> None:
     needs(number(estimator) is not None, "a number of clusters that is asked for")
     X, _ = blobs(estimator)
     apart = [(i, j) for i in range(4) for j in range(i)]
-    hard = Constraints(None, apart, n_items=len(X), hard=True)
-    if estimator.obeys != "none":
-        raises(InfeasibleConstraintsError, ["3 clusters"], lambda: ready(estimator).fit(X, constraints=hard))
-    if estimator.obeys != "all":
-        soft = Constraints(None, apart, n_items=len(X))
-        assert ready(clone(estimator)).fit(X, constraints=soft).violations_.n_broken > 0
+    hard, soft = (Constraints(None, apart, n_items=len(X), hard=hard) for hard in (True, False))
+    _check_collision(estimator, X, hard, ["3 clusters"], soft)
 
 
 def check_long_chain(estimator: Any) -> None:
@@ -239,8 +234,8 @@ def check_hostile_data(estimator: Any) -> None:
 
 def check_pickle(estimator: Any) -> None:
     """A fitted model survives pickling with its account of the constraints."""
-    X, truth = blobs(estimator)
-    model = ready(estimator).fit(X, constraints=true_constraints(truth, estimator.constraint_kinds))
+    X, _, known = stated_blobs(estimator)
+    model = ready(estimator).fit(X, constraints=known)
     back = pickle.loads(pickle.dumps(model))
     assert np.array_equal(back.labels_, model.labels_)
     assert str(back.violations_) == str(model.violations_)
@@ -293,8 +288,7 @@ def check_pipeline_passes_constraints(estimator: Any) -> None:
 
 def check_fit_predict(estimator: Any) -> None:
     """`fit_predict` is `fit`, then `labels_`."""
-    X, truth = blobs(estimator)
-    known = true_constraints(truth, estimator.constraint_kinds)
+    X, _, known = stated_blobs(estimator)
     given = ready(estimator).fit_predict(X, constraints=known)
     assert np.array_equal(given, estimator.labels_), "fit_predict does not return labels_"
     fitted = ready(clone(estimator)).fit(X, constraints=known)
@@ -305,23 +299,18 @@ def check_predict_the_training_items(estimator: Any) -> None:
     """Without constraints `predict` repeats `labels_`, whether or not the fit came to its end."""
     needs_method(estimator, "predict")
     X = blobs(estimator)[0] if takes_distances(estimator) else cloud()[0]
-    limits = [None, 1] if "max_iter" in estimator.get_params() else [None]
-    for limit in limits:
-        model = ready(clone(estimator))
-        if limit is not None:
-            model.set_params(max_iter=limit)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+    for limit in [{}, {"max_iter": 1}] if "max_iter" in estimator.get_params() else [{}]:
+        model = ready(clone(estimator)).set_params(**limit)
+        with quiet():
             model.fit(X)
-        told = "" if limit is None else f" after max_iter={limit}"
+        told = " after max_iter=1" if limit else ""
         assert np.array_equal(model.predict(X), model.labels_), f"predict(X) is not labels_{told}"
 
 
 def check_transform(estimator: Any) -> None:
     """One column a cluster, `fit_transform` is `fit` and `transform`, and the output has names."""
     needs_method(estimator, "transform")
-    X, truth = blobs(estimator)
-    known = true_constraints(truth, estimator.constraint_kinds)
+    X, _, known = stated_blobs(estimator)
     model = ready(estimator).fit(X, constraints=known)
     out = model.transform(X)
     assert out.shape == (len(X), len(np.unique(model.labels_))), f"transform gives shape {out.shape}"

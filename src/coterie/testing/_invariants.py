@@ -9,21 +9,18 @@ and the number of the rows.
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import Any
 from unittest import SkipTest
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from coterie.constraints import Constraints
-from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.testing._problems import (
     blobs,
     given_start,
@@ -33,8 +30,11 @@ from coterie.testing._problems import (
     needs_parameter,
     needs_sample_weight,
     overlapping,
+    pairs_of,
+    quiet,
     ready,
     same_partition,
+    stated_blobs,
     takes_distances,
     true_constraints,
 )
@@ -49,13 +49,10 @@ def _given(estimator: Any, X: Any) -> Any:
 
 
 def _fit(estimator: Any, X: Any, known: Any = None, **more: Any) -> Any:
-    """Fit a clone under these parameters, `sample_weight` apart, without a word about what was outvoted."""
+    """Fit a clone under these parameters, `sample_weight` apart."""
     words = {"sample_weight": more.pop("sample_weight")} if "sample_weight" in more else {}
-    model = clone(estimator).set_params(**more)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ViolatedConstraintsWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(X, constraints=known, **words)
+    with quiet():
+        return clone(estimator).set_params(**more).fit(X, constraints=known, **words)
 
 
 def _left_by(model: Any) -> dict[str, Any]:
@@ -65,10 +62,8 @@ def _left_by(model: Any) -> dict[str, Any]:
         if not name.endswith("_") or name.startswith("_") or name in _NUMBERS_OF_ITEMS:
             continue
         value = value.toarray() if sparse.issparse(value) else value
-        if (
-            isinstance(value, float | np.floating | np.ndarray | list)
-            and np.asarray(value).dtype.kind in "fi"
-        ):
+        is_number = isinstance(value, float | np.floating | np.ndarray | list)
+        if is_number and np.asarray(value).dtype.kind in "fi":
             found[name] = np.asarray(value)
     return found
 
@@ -109,8 +104,7 @@ def check_same_seed_same_labels(estimator: Any) -> None:
         drawn = _fit(estimator, X, known, random_state=np.random.RandomState(0))
         _assert_same(first, drawn, "a generator in place of its seed", tol=0.0)
     labels = first.labels_.copy()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with quiet():
         assert np.array_equal(labels, first.fit(X, constraints=known).labels_), "a second fit differs"
 
 
@@ -152,8 +146,7 @@ def _check_permuted(estimator: Any, X: Any, start: Any, known: Any, seed: int) -
 def check_renumbered_start(estimator: Any) -> None:
     """The clusters of a given start keep its numbers, and the start is not changed in place."""
     X, _, known = overlapping(ready(estimator))
-    turn, before = np.array([2, 0, 1]), _start(estimator, X)
-    words = _start(estimator, X)
+    turn, before, words = np.array([2, 0, 1]), _start(estimator, X), _start(estimator, X)
     one = _fit(estimator, _given(estimator, X), known, **words)
     for name, value in before.items():
         assert np.array_equal(value, words[name]), f"{name} was changed in place"
@@ -237,17 +230,11 @@ def check_float32_is_kept(estimator: Any) -> None:
     known = true_constraints(truth, estimator.constraint_kinds)
     single = _given(estimator, X).astype(np.float32)
     wide = _fit(ready(estimator), single.astype(np.float64), known)
-    for given, kept in (
-        (single, np.float32),
-        (single.astype(np.float64), np.float64),
-        (X.astype(int), np.float64),
-    ):
-        if given.dtype.kind == "i" and takes_distances(estimator):
-            continue
+    layouts = [single, single.astype(np.float64), *([] if takes_distances(estimator) else [X.astype(int)])]
+    for given in layouts:
+        kept = np.float32 if given is single else np.float64
         model = _fit(estimator, given, known)
-        found = {}
-        if hasattr(model, "cluster_centers_"):
-            found["cluster_centers_"] = model.cluster_centers_
+        found = {"cluster_centers_": model.cluster_centers_} if hasattr(model, "cluster_centers_") else {}
         if hasattr(model, "transform"):
             found["transform"] = model.transform(given)
         for name, value in found.items():
@@ -349,11 +336,7 @@ def check_threads_do_not_matter(estimator: Any) -> None:
     truth = rng.integers(4, size=n)
     X = 1.5 * rng.normal(size=(4, 3))[truth] + rng.normal(size=(n, 3))
     pairs, kinds = Constraints.sample(truth, n_pairs=500, random_state=0), estimator.constraint_kinds
-    known = Constraints(
-        pairs.must_link if "must-link" in kinds else None,
-        pairs.cannot_link if "cannot-link" in kinds else None,
-        n_items=n,
-    )
+    known = pairs_of(kinds, pairs.must_link, pairs.cannot_link, n_items=n)
     if "label" in kinds:
         known = known | Constraints.from_labels(np.where(np.arange(n) % 500 == 0, truth, -1))
     ready(estimator, 4)
@@ -399,8 +382,7 @@ def check_warm_start_keeps_numbers(estimator: Any) -> None:
     model = _fit(ready(estimator), X, warm_start=True)
     first = model.labels_.copy()
     for seed in range(1, 6):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with quiet():
             again = model.set_params(random_state=seed).fit(X * 1.01).labels_
         assert same_partition(again, truth), "a warm start finds other clusters"
         assert np.array_equal(again, first), "a warm start numbers the clusters anew"
@@ -409,11 +391,9 @@ def check_warm_start_keeps_numbers(estimator: Any) -> None:
 def check_warm_start_goes_on(estimator: Any) -> None:
     """A second fit of the same data begins where the first ended; where that is clear, it stays there."""
     needs_parameter(estimator, "warm_start")
-    X, truth = blobs(ready(estimator))
-    known = true_constraints(truth, estimator.constraint_kinds)
+    X, _, known = stated_blobs(ready(estimator))
     model = _fit(estimator, X, known, warm_start=True)
     first = copy.deepcopy(model)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with quiet():
         model.fit(X, constraints=known)
     _assert_same(first, model, "warm starts", without=_OF_EACH_FIT)

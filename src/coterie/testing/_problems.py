@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from unittest import SkipTest
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from coterie.constraints import Constraints
+from coterie.exceptions import ViolatedConstraintsWarning
 
 
 def blobs(estimator: Any = None) -> tuple[Any, Any]:
@@ -29,13 +33,25 @@ def cloud(seed: int = 0) -> tuple[Any, Any]:
     return np.random.default_rng(seed).normal(size=(36, 2)), np.repeat([0, 1, 2], 12)
 
 
+def stated_blobs(estimator: Any) -> tuple[Any, Any, Constraints]:
+    """The blobs, their truth, and true constraints of every kind that is taken."""
+    X, truth = blobs(estimator)
+    return X, truth, true_constraints(truth, estimator.constraint_kinds)
+
+
+def pairs_of(kinds: frozenset[str], must: Any, cannot: Any, **more: Any) -> Constraints:
+    """Those of the pairs whose kind is taken."""
+    taken = (
+        pairs if kind in kinds else None for kind, pairs in (("must-link", must), ("cannot-link", cannot))
+    )
+    return Constraints(*taken, **more)
+
+
 def true_constraints(truth: Any, kinds: frozenset[str]) -> Constraints:
     """Constraints that agree with the truth, of the kinds wanted."""
     n = len(truth)
     must, cannot = [(0, 1), (1, 5), (13, 14), (30, 31)], [(0, 13), (5, 30), (14, 31)]
-    known = Constraints(
-        must if "must-link" in kinds else None, cannot if "cannot-link" in kinds else None, n_items=n
-    )
+    known = pairs_of(kinds, must, cannot, n_items=n)
     values = np.full(n, -1)
     values[[3, 15, 32]] = truth[[3, 15, 32]]
     if "label" in kinds:
@@ -63,11 +79,7 @@ def overlapping(estimator: Any, seed: int = 0) -> tuple[Any, Any, Constraints]:
     X = np.round(X * 256) / 256
     kinds, free = estimator.constraint_kinds, estimator.obeys != "all"
     pairs = Constraints.sample(truth, 18, how="easy", noise=0.1 * free, random_state=seed)
-    known = Constraints(
-        pairs.must_link if "must-link" in kinds else None,
-        pairs.cannot_link if "cannot-link" in kinds else None,
-        n_items=n,
-    )
+    known = pairs_of(kinds, pairs.must_link, pairs.cannot_link, n_items=n)
     if "must-link" not in kinds and "label" in kinds:
         known = known | Constraints.from_labels(np.where(np.arange(n) % 4 == 0, truth, -1))
     return X, truth, known
@@ -81,12 +93,8 @@ def given_start(estimator: Any, X: Any, items: Any) -> dict[str, Any]:
         k, d = len(items), X.shape[1]
         shapes = {"full": np.tile(np.eye(d), (k, 1, 1)), "tied": np.eye(d), "diag": np.ones((k, d))}
         precisions = shapes.get(own["covariance_type"], np.ones(k)) / X.var()
-        return {
-            "weights_init": np.full(k, 1 / k),
-            "means_init": X[items],
-            "precisions_init": precisions,
-            "n_init": 1,
-        }
+        start = {"weights_init": np.full(k, 1 / k), "means_init": X[items], "precisions_init": precisions}
+        return {**start, "n_init": 1}
     needs_parameter(estimator, "init")
     words = estimator.parameter_rules["init"].words
     if "an array of centres" in words:
@@ -104,14 +112,12 @@ def number(estimator: Any) -> str | None:
 
 
 def ready(estimator: Any, n_clusters: int = 3) -> Any:
-    """The estimator with a number of clusters and a seed."""
     wanted = {number(estimator) or "n_clusters": n_clusters, "random_state": 0}
     own = estimator.get_params()
     return estimator.set_params(**{name: value for name, value in wanted.items() if name in own})
 
 
 def takes_distances(estimator: Any) -> bool:
-    """Whether X is a table of distances."""
     return estimator is not None and bool(get_tags(estimator).input_tags.pairwise)
 
 
@@ -122,28 +128,32 @@ def needs(has: bool, what: str) -> None:
 
 
 def needs_features(estimator: Any) -> None:
-    """Skip who is given distances."""
     needs(not takes_distances(estimator), "features, not distances")
 
 
 def needs_kinds(estimator: Any, *kinds: str) -> None:
-    """Skip who does not take constraints of these kinds."""
     needs(set(kinds) <= estimator.constraint_kinds, f"constraints of kind {' and '.join(kinds)}")
 
 
 def needs_parameter(estimator: Any, name: str) -> None:
-    """Skip who has no such parameter."""
     needs(name in estimator.get_params(), f"a parameter {name}")
 
 
 def needs_sample_weight(estimator: Any) -> None:
-    """Skip whose fit takes no weights."""
     needs(has_fit_parameter(estimator, "sample_weight"), "sample_weight in fit")
 
 
 def needs_method(estimator: Any, name: str) -> None:
-    """Skip who has no such method."""
     needs(hasattr(estimator, name), f"a method {name}")
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without a word about what was outvoted, or stopped early."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ViolatedConstraintsWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
 
 
 def same_partition(a: Any, b: Any) -> bool:
