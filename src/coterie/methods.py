@@ -74,8 +74,8 @@ class Method:
         for kind in ast.parse(loader.get_source(module)).body:
             for line in kind.body if isinstance(kind, ast.ClassDef) and kind.name == self.name else ():
                 if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == "about":
-                    words: Any = line.value
-                    return About(**{one.arg: ast.literal_eval(one.value) for one in words.keywords})
+                    kwargs: Any = line.value
+                    return About(**{one.arg: ast.literal_eval(one.value) for one in kwargs.keywords})
         raise TypeError(f"{self.name} says nothing of itself: it needs `about = About(...)`.")
 
     @cached_property
@@ -151,10 +151,10 @@ class Method:
             raise ValueError(
                 f"{self.name} has no distance {metric!r}; it has {', '.join(sorted(self.metrics))}."
             )
-        words = {**self.about.with_metric.get(metric, {}), **parameters}
+        kwargs = {**self.about.with_metric.get(metric, {}), **parameters}
         if self.metrics[metric] is not None:
-            words["metric"] = self.metrics[metric]
-        return self.estimator(n_clusters, **words) if self.takes_k else self.estimator(**words)
+            kwargs["metric"] = self.metrics[metric]
+        return self.estimator(n_clusters, **kwargs) if self.takes_k else self.estimator(**kwargs)
 
     def refuses(self, task: Task, parameters: Mapping[str, Any] | None = None) -> str | None:
         """Why it cannot do `task` (with these parameters), in a few words; None if it can."""

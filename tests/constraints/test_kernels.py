@@ -57,7 +57,7 @@ def random_apart_graph(rng: random.Random, n: int) -> ApartGraph:
         node_clique_ptr=clique_ptr,
         node_clique=clique,
         clique_size=np.bincount(clique, minlength=n_cliques).astype(np.int64),
-        node_part_ptr=set_ptr,
+        node_across_ptr=set_ptr,
         node_set=member,
         node_code=code,
         set_size=np.bincount(member, minlength=n_sets).astype(np.int64),

@@ -41,11 +41,11 @@ def test_the_distortion_of_the_guide_is_what_it_says(shown, seed):
     distortion = shown["ItakuraSaito"](X, weight)
     centres = X[:4]
     expected = by_definition(X, centres)
-    np.testing.assert_allclose(distortion.block(0, len(X), centres), expected, atol=1e-12)
+    np.testing.assert_allclose(distortion.chunk_costs(0, len(X), centres), expected, atol=1e-12)
     np.testing.assert_allclose(distortion.distances(X, centres), expected, atol=1e-12)
     labels = (np.arange(len(X)) % 4).astype(np.int32)
     own = weight * expected[np.arange(len(X)), labels]
-    np.testing.assert_allclose(distortion.to_own(labels, centres), own, atol=1e-12)
+    np.testing.assert_allclose(distortion.cost_to_assigned(labels, centres), own, atol=1e-12)
     sums = np.array([(weight[labels == h, None] * X[labels == h]).sum(axis=0) for h in range(4)])
     masses = np.bincount(labels, weight)
     assert distortion.value(sums, masses, centres) == pytest.approx(own.sum())
@@ -53,7 +53,9 @@ def test_the_distortion_of_the_guide_is_what_it_says(shown, seed):
     assert distortion.value(sums, masses, best) <= own.sum()
     items = np.arange(5)
     mean = np.average(X[items], axis=0, weights=weight[items])[None]
-    assert distortion.alone(items) == pytest.approx(weight[items] @ by_definition(X[items], mean)[:, 0])
+    assert distortion.single_cluster_cost(items) == pytest.approx(
+        weight[items] @ by_definition(X[items], mean)[:, 0]
+    )
     costs = np.empty((len(X), 4))
     distortion.fill_costs(centres, costs)
     np.testing.assert_allclose(
@@ -83,10 +85,10 @@ def test_the_divergence_of_sparse_rows_is_that_of_dense_ones(seed):
     labels = rng.integers(3, size=30).astype(np.int32)
     dense, thin = IDivergence(X), IDivergence(sparse.csr_matrix(X))
     for ask in (
-        lambda one: one.block(0, 30, centres),
-        lambda one: one.to_own(labels, centres),
-        lambda one: one.alone(np.arange(7)),
-        lambda one: one.spread,
+        lambda one: one.chunk_costs(0, 30, centres),
+        lambda one: one.cost_to_assigned(labels, centres),
+        lambda one: one.single_cluster_cost(np.arange(7)),
+        lambda one: one.total_cost,
         lambda one: one.distances(one.points.X, centres),
     ):
         np.testing.assert_allclose(ask(dense), ask(thin), rtol=1e-10)

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from coterie import Constraints
 from coterie.distortion._manhattan import Manhattan
-from coterie.kmeans._engine.starts import Starts
+from coterie.kmeans._engine.starts import CentreStarts
 
 KINDS = {
     "float64": lambda X: X,
@@ -69,9 +69,9 @@ def test_costs_and_medians_by_hand(kind, seed):
         out = np.empty((n, k), dtype=X.dtype)
         l1.fill_costs(centres, out)
         np.testing.assert_allclose(out, gaps * mass[:, None], rtol=rel, atol=rel)
-        np.testing.assert_allclose(l1.block(n // 3, n, centres), gaps[n // 3 :], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(l1.chunk_costs(n // 3, n, centres), gaps[n // 3 :], rtol=1e-12, atol=1e-12)
         own = np.where(labels < 0, 0.0, gaps[np.arange(n), labels]) * mass
-        np.testing.assert_allclose(l1.to_own(labels, centres), own, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(l1.cost_to_assigned(labels, centres), own, rtol=1e-12, atol=1e-12)
         assert l1.inertia(labels, None, centres) == pytest.approx(own.sum(), abs=1e-12)
 
         given = centres.copy()
@@ -87,7 +87,7 @@ def test_without_weights_it_is_the_median_of_numpy(seed):
         X = some_data(rng, n, d, zeros=0.3)
         for data in (X, sparse.csr_matrix(X)):
             np.testing.assert_allclose(Manhattan(data).middle, np.median(X, axis=0), rtol=0, atol=1e-15)
-            assert Manhattan(data).spread == pytest.approx(np.abs(X - np.median(X, axis=0)).sum())
+            assert Manhattan(data).total_cost == pytest.approx(np.abs(X - np.median(X, axis=0)).sum())
 
 
 def test_an_old_coordinate_inside_the_interval_stays():
@@ -134,8 +134,8 @@ def test_weights_are_repetitions(kind, seed):
         repeated = Manhattan(KINDS[kind](np.repeat(X, w, axis=0)))
         found = weighted.best_centres(labels, None, before)
         assert (found == repeated.best_centres(np.repeat(labels, w), None, before)).all()
-        assert weighted.spread == pytest.approx(repeated.spread)
-        assert weighted.tolerance_unit == pytest.approx(repeated.tolerance_unit)
+        assert weighted.total_cost == pytest.approx(repeated.total_cost)
+        assert weighted.tol_scale == pytest.approx(repeated.tol_scale)
 
 
 def test_weights_that_add_up_with_rounding_still_tie():
@@ -173,7 +173,9 @@ def test_one_thread_or_two(kind, seed):
         out = np.empty((n, k))
         with threadpool_limits(threads):
             l1.fill_costs(centres, out)
-            answers.append((out, l1.best_centres(labels, None, centres), l1.to_own(labels, centres)))
+            answers.append(
+                (out, l1.best_centres(labels, None, centres), l1.cost_to_assigned(labels, centres))
+            )
     for one, two in zip(*answers, strict=True):
         assert (one == two).all()
 
@@ -190,9 +192,9 @@ def test_alone_and_range():
     for data in (X, sparse.csr_matrix(X)):
         l1 = Manhattan(data)
         l1.check_range()
-        assert l1.alone(np.array([0, 2])) == 7 + 3
-        assert Manhattan(data, np.array([1.0, 3.0, 1.0])).alone(np.array([0, 1])) == 2
-        assert Manhattan(data, np.array([0.0, 0.0, 1.0])).alone(np.array([0, 1])) == 0
+        assert l1.single_cluster_cost(np.array([0, 2])) == 7 + 3
+        assert Manhattan(data, np.array([1.0, 3.0, 1.0])).single_cluster_cost(np.array([0, 1])) == 2
+        assert Manhattan(data, np.array([0.0, 0.0, 1.0])).single_cluster_cost(np.array([0, 1])) == 0
         for bad, how in [(1e200, "large"), (1e-200, "small")]:
             with pytest.raises(ValueError, match=f"too {how} for float64"):
                 Manhattan(bad * data).check_range()
@@ -209,7 +211,7 @@ def test_starts_can_use_it(kind, how, seed):
     truth = np.arange(90) % 3
     X = KINDS[kind](corners[truth] + rng.normal(size=(90, 2)))
     known = Constraints.sample(truth, n_pairs=30, random_state=seed)
-    starts = Starts(Manhattan(X, rng.random(90) + 0.1), known, 3, np.random.RandomState(seed % 2**31))
+    starts = CentreStarts(Manhattan(X, rng.random(90) + 0.1), known, 3, np.random.RandomState(seed % 2**31))
     centres = starts.centres(how)
     assert centres.shape == (3, 2)
     if how in ("constraint++", "k-means++"):  # one in each corner

@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from coterie import Constraints, PCKMeans
 from coterie.assign._core.core import build_core
 from coterie.mixture import _pairwise_clustering as _pairwise
-from coterie.mixture._pairwise.field import Field, Links, first_split, sweep
+from coterie.mixture._pairwise.energies import Links, LocalEnergies, first_split, sweep
 from coterie.mixture._pairwise_clustering import PairwiseClustering
 from tests.assign.problems import fit_or_refuse, random_constraints
 from tests.marks import outvoted, unsettled
@@ -42,7 +42,7 @@ def joined(D, labels, unit, k=3):
     whole = gather @ D @ gather.T
     own = np.diagonal(whole).copy()
     np.fill_diagonal(whole, 0.0)
-    made = Field(whole, own, gather.sum(axis=1), k)
+    made = LocalEnergies(whole, own, gather.sum(axis=1), k)
     no_links = Links.of(build_core(Constraints(n_items=len(D)), "hard"), np.empty(0, dtype=np.int64), m)
     made.set(np.eye(made.k)[labels], no_links)
     return made
@@ -74,11 +74,11 @@ def test_the_field_is_exact_where_labels_are_certain_and_the_printed_one_is_not(
                 moved = labels.copy()
                 moved[i] = h
                 exact.append(oracle.cost(D, moved.tolist()))
-            by_book = [oracle.field(D, q, i, h) for h in range(3)]
+            by_book = [oracle.energies(D, q, i, h) for h in range(3)]
             np.testing.assert_allclose(np.diff(by_book), np.diff(exact), atol=1e-12)
             np.testing.assert_allclose(costs[i], by_book, atol=1e-12)
             for word in n_wrong:
-                printed = [oracle.field(D, q, i, h, **{word: False}) for h in range(3)]
+                printed = [oracle.energies(D, q, i, h, **{word: False}) for h in range(3)]
                 n_wrong[word] += not np.allclose(np.diff(printed), np.diff(exact), rtol=1e-3)
         assert min(n_wrong.values()) >= 7
 
@@ -102,10 +102,10 @@ def test_units_cost_and_gain_what_their_items_do(seed):
         unit = np.unique(unit, return_inverse=True)[1]
         m = int(unit.max()) + 1
         labels = np.append(2, rng.integers(0, 3, m - 1))
-        field = joined(D, labels, unit)
+        energies = joined(D, labels, unit)
         now = oracle.cost(D, labels[unit].tolist())
-        assert field.value() == pytest.approx(now)
-        costs = field.costs()
+        assert energies.value() == pytest.approx(now)
+        costs = energies.costs()
         for u in range(m):
             for h in range(3):
                 moved = labels.copy()
@@ -116,10 +116,10 @@ def test_units_cost_and_gain_what_their_items_do(seed):
         moved = labels.copy()
         moved[some] = to
         then = oracle.cost(D, moved[unit].tolist())
-        assert field.gain(some, to) == pytest.approx(now - then, abs=1e-12)
-        field.move(some, to)
-        assert field.value() == pytest.approx(then)
-        np.testing.assert_allclose(field.A, joined(D, moved, unit).A, atol=1e-12)
+        assert energies.gain(some, to) == pytest.approx(now - then, abs=1e-12)
+        energies.move(some, to)
+        assert energies.value() == pytest.approx(then)
+        np.testing.assert_allclose(energies.A, joined(D, moved, unit).A, atol=1e-12)
 
 
 def statements_of_every_form(n):
@@ -131,11 +131,11 @@ def statements_of_every_form(n):
     return known | Constraints.distinct(np.where(np.arange(n) < 11, 0, 1), weight=0.4)
 
 
-def field_with(known, D, k, weight):
+def energies_with(known, D, k, weight):
     core = build_core(known, "hard").scaled(weight)
     units = np.zeros(core.n_units, dtype=np.int64)
     units[core.unit] = core.items
-    return Field(D, np.zeros(len(D)), np.ones(len(D)), k), Links.of(core, units, len(D))
+    return LocalEnergies(D, np.zeros(len(D)), np.ones(len(D)), k), Links.of(core, units, len(D))
 
 
 @pytest.mark.parametrize("beta", [0.1, 3.0, 40.0])
@@ -143,19 +143,19 @@ def test_a_sweep_is_that_of_the_book(beta, seed):
     rng = np.random.default_rng(seed)
     n, k, weight = 14, 3, 0.7
     D, known = odd(rng, n), statements_of_every_form(n)
-    field, links = field_with(known, D, k, weight)
-    assert links.n_rows > 0
+    energies, links = energies_with(known, D, k, weight)
+    assert links.n_groups > 0
     q, order = rng.dirichlet(np.ones(k), n), rng.permutation(n)
-    field.set(q.copy(), links)
+    energies.set(q.copy(), links)
     for _ in range(3):
-        change = field.sweep(order, beta)
+        change = energies.sweep(order, beta)
         expected = oracle.sweep(D, q, beta, said_oracle.statements(known), weight, order)
         assert change == pytest.approx(np.abs(expected - q).max(), abs=1e-4)
         q = expected
-        np.testing.assert_allclose(field.Q, q, atol=3e-4)  # tiny changes are left out
-    kept = field.A.copy(), field.s.copy(), field.W.copy(), field.R.copy()
-    field.set(field.Q, links)
-    for old, new in zip(kept, (field.A, field.s, field.W, field.R), strict=True):
+        np.testing.assert_allclose(energies.Q, q, atol=3e-4)  # tiny changes are left out
+    kept = energies.A.copy(), energies.s.copy(), energies.W.copy(), energies.R.copy()
+    energies.set(energies.Q, links)
+    for old, new in zip(kept, (energies.A, energies.s, energies.W, energies.R), strict=True):
         np.testing.assert_allclose(old, new, atol=1e-10)
 
 
@@ -166,11 +166,11 @@ def test_the_sweep_is_the_same_interpreted(beta, seed):
     D, known = odd(rng, n), statements_of_every_form(n)
     found = []
     for how in (sweep.interpreted, sweep.compiled):
-        field, links = field_with(known, D, k, 0.5)
+        energies, links = energies_with(known, D, k, 0.5)
         q = np.eye(k)[np.arange(n) % k] if beta == 0 else np.full((n, k), 1 / k)
-        field.set(q, links)
-        state = field.Q, field.A, field.s, field.W, field.R
-        change = how(D, field.own, field.mass, links, state, np.arange(n), 0, n, beta, np.empty((2, k)))
+        energies.set(q, links)
+        state = energies.Q, energies.A, energies.s, energies.W, energies.R
+        change = how(D, energies.own, energies.mass, links, state, np.arange(n), 0, n, beta, np.empty((2, k)))
         found.append((change, *(part.copy() for part in state)))
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
@@ -182,25 +182,25 @@ def test_the_first_split_is_at_twice_the_largest_variance(seed):
         X = rng.normal(size=(n, 3)) * [3.0, 1.0, 0.5]
         largest = np.linalg.eigvalsh(np.cov(X.T, bias=True))[-1]
         assert first_split(squares(X), np.zeros(n), np.ones(n)) == pytest.approx(2 * largest, rel=0.02)
-        field = joined(squares(X), np.arange(n // 3) % 2, np.arange(n) // 3)
+        energies = joined(squares(X), np.arange(n // 3) % 2, np.arange(n) // 3)
         sums = (X - X.mean(axis=0)).reshape(-1, 3, 3).sum(axis=1)
         largest = np.linalg.eigvalsh(sums.T @ sums / n)[-1]
-        assert first_split(field.D, field.own, field.mass) == pytest.approx(2 * largest, rel=0.02)
+        assert first_split(energies.D, energies.own, energies.mass) == pytest.approx(2 * largest, rel=0.02)
 
 
 def test_statements_alone_sort_at_the_strength_of_their_graph():
     """A pair of strength w parts two clusters below the temperature w / 2; forbidden pairs have a price."""
     known = Constraints([(0, 1)], [(2, 3)], n_items=5, weight=[3.0, 5.0])
-    links = field_with(known, np.zeros((5, 5)), 2, 1.0)[1]
+    links = energies_with(known, np.zeros((5, 5)), 2, 1.0)[1]
     assert links.split(2) == pytest.approx(2.5)
-    hard = field_with(Constraints(None, [(2, 3)], n_items=5, hard=True), np.zeros((5, 5)), 2, 1.0)[1]
+    hard = energies_with(Constraints(None, [(2, 3)], n_items=5, hard=True), np.zeros((5, 5)), 2, 1.0)[1]
     priced = hard.priced(7.0, np.array([1.0, 1, 4, 9, 1]))
     assert priced.weight.tolist() == [42.0, 42.0]
     group = Constraints.distinct(np.zeros(12, dtype=int), weight=0.5)
-    links = field_with(group, np.zeros((12, 12)), 2, 1.0)[1]
-    assert links.n_rows == 1
+    links = energies_with(group, np.zeros((12, 12)), 2, 1.0)[1]
+    assert links.n_groups == 1
     assert links.split(2) == pytest.approx(0.25)  # of 0.5 (1 - ones), the top eigenvalue is 0.5
-    assert field_with(Constraints(n_items=5), np.zeros((5, 5)), 2, 1.0)[1].split(2) == 0
+    assert energies_with(Constraints(n_items=5), np.zeros((5, 5)), 2, 1.0)[1].split(2) == 0
 
 
 # ---- what is found --------------------------------------------------------------------------------------

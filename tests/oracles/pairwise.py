@@ -28,7 +28,7 @@ def best(D: np.ndarray, k: int, said: Sequence[Said] = (), weight: float = 0.0) 
     return min(objective(D, labels, said, weight) for labels in every if obeys_hard(labels, said))
 
 
-def field(D: np.ndarray, q: np.ndarray, i: int, h: int, *, factor=True, without_i=True) -> float:
+def energies(D: np.ndarray, q: np.ndarray, i: int, h: int, *, factor=True, without_i=True) -> float:
     """What item i adds in cluster h, expected; the book leaves a factor out and counts i in the last sum."""
     others = [j for j in range(len(D)) if j != i]
     n = math.fsum(q[j, h] for j in others)
@@ -44,7 +44,7 @@ def sweep(D, q: np.ndarray, beta: float, said: Sequence[Said], weight: float, or
     """One sweep of the mean field; a pair together wins, a pair apart pays, for each neighbour once."""
     q = q.copy()
     for i in order:
-        energy = np.array([field(D, q, i, h) for h in range(q.shape[1])])
+        energy = np.array([energies(D, q, i, h) for h in range(q.shape[1])])
         for s in said:
             if i in (s.i, s.j):
                 other = s.j if i == s.i else s.i

@@ -78,8 +78,8 @@ def test_features_are_told_in_the_users_units(seed):
         assert first.effect == pytest.approx((age[y == 0].mean() - age.mean()) / age.std(), rel=1e-4)
         assert second.here == f"{100 * north[y == 0].mean():.0f}\u00a0%"
         assert second.overall == f"{100 * north.mean():.0f}\u00a0%"
-        assert second.told == "more often"
-        assert found[1].features[1].told == "less often"
+        assert second.text == "more often"
+        assert found[1].features[1].text == "less often"
 
 
 def test_words_of_a_cluster():

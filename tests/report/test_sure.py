@@ -18,7 +18,7 @@ from coterie.base import Account, Certainty, account_of
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.mixture._engine.account import price_of_mixture
 from coterie.report import constraint_outcomes
-from coterie.report._facts.doubt import IN_DOUBT, MOST_ITEMS, MOST_PAIRS, read_sureness
+from coterie.report._facts.doubt import IN_DOUBT, MOST_ITEMS, MOST_PAIRS, read_certainty
 from coterie.report._facts.gather import gather
 from coterie.report._page.numbers import number, percent
 from tests.marks import outvoted
@@ -31,11 +31,11 @@ def told(R, labels=None, known=None, agreement=None, **more):
     labels = R.argmax(axis=1) if labels is None else np.asarray(labels)
     known = Constraints(n_items=len(R)) if known is None else known
     account = Account(known=known, certainty=Certainty(R, agreement, **more))
-    return read_sureness(account, labels)
+    return read_certainty(account, labels)
 
 
 def test_a_model_without_probabilities_says_nothing():
-    assert read_sureness(account_of(SimpleNamespace(labels_=[0, 1])), np.array([0, 1])) is None
+    assert read_certainty(account_of(SimpleNamespace(labels_=[0, 1])), np.array([0, 1])) is None
 
 
 def test_the_probability_is_that_of_the_cluster_an_item_is_in():
@@ -117,16 +117,16 @@ def test_many_pairs_are_cut(seed):
 def test_what_was_dropped_is_said(cannot, words):
     R = np.eye(2)[[0, 0, 1, 0, 0, 1]]
     sure = told(R, dropped=Constraints(None, cannot, n_items=6))
-    assert len(sure.told) == 1
-    assert words in sure.told[0]
+    assert len(sure.text) == 1
+    assert words in sure.text[0]
 
 
 def test_what_was_inferred_and_what_collapsed_is_said():
     sure = told(np.eye(3), inference="Exact, by trees", collapsed=(0, 2))
-    assert sure.told[0] == "How the probabilities were found: Exact, by trees."
-    assert sure.told[1].startswith("Clusters 0, 2 have shrunk")
-    assert told(np.eye(3), collapsed=(1,)).told[0].startswith("Cluster 1 has shrunk")
-    assert told(np.eye(3), collapsed=()).told == ()
+    assert sure.text[0] == "How the probabilities were found: Exact, by trees."
+    assert sure.text[1].startswith("Clusters 0, 2 have shrunk")
+    assert told(np.eye(3), collapsed=(1,)).text[0].startswith("Cluster 1 has shrunk")
+    assert told(np.eye(3), collapsed=()).text == ()
 
 
 # ---- on the page --------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def test_the_page_says_how_sure_the_model_is(tmp_path, doubting):
 def test_the_cards_name_the_items_least_sure(doubting):
     model, X = doubting
     facts = gather(model, X)
-    own = facts.sure.own
+    own = facts.certainty.own
     for card in facts.cards:
         members = np.flatnonzero(model.labels_ == card.cluster)
         worst = members[np.argsort(own[members], kind="stable")[:3]]
@@ -241,7 +241,7 @@ def test_distances_alone_have_doubts_too(tmp_path, seed):
 def test_dropped_must_links_are_said_too():
     R = np.eye(2)[[0, 0, 1, 0, 0, 1]]
     dropped = Constraints([(0, 2)], [(0, 1)], n_items=6)
-    (words,) = told(R, dropped=dropped).told
+    (words,) = told(R, dropped=dropped).text
     assert words.startswith(
         "1 must-link and 1 cannot-link could not be counted in the probabilities (0 and 2"
     )

@@ -26,8 +26,8 @@ class Price:
 
     Attributes
     ----------
-    power, share : float
-        An item at distance x of its cluster costs `share * x**power`.
+    power, objective_factor : float
+        An item at distance x of its cluster costs `objective_factor * x**power`.
     statement : float or None
         What a broken statement of strength 1 costs; None if statements have no price, or no common one.
     stated : float or None
@@ -38,14 +38,14 @@ class Price:
     """
 
     power: float = 1.0
-    share: float = 1.0
+    objective_factor: float = 1.0
     statement: float | None = None
     stated: float | None = None
     tells: bool = True
 
     def of(self, distance: Floats) -> Floats:
         """What distances cost."""
-        return self.share * distance**self.power
+        return self.objective_factor * distance**self.power
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Trace:
     ----------
     values : array
         The values, in order.
-    title, told : str
+    title, text : str
         What they are: in a line, and in a paragraph.
     step, value : str
         Names of the axes.
@@ -70,7 +70,7 @@ class Trace:
 
     values: Floats
     title: str = "The objective after each half-step"
-    told: str = ""
+    text: str = ""
     step: str = "iteration"
     value: str = "objective"
     first: float = 0.0
@@ -87,7 +87,7 @@ class Section:
     ----------
     key, title : str
         Its place on the page, and its heading.
-    told : str
+    text : str
         A paragraph, in small print.
     trace : Trace or None
         A drawing below it.
@@ -103,7 +103,7 @@ class Section:
 
     key: str
     title: str
-    told: str
+    text: str
     trace: Trace | None = None
     remark: str | None = None
     heading: str = ""
@@ -315,7 +315,7 @@ def common_price(weight: Any) -> float | None:
 def _trace(model: Any) -> Trace | None:
     values = np.asarray(getattr(model, "history_", ()), dtype=np.float64).ravel()
     values = values[np.isfinite(values)]
-    return Trace(values, told=objective_words(model)) if len(values) else None
+    return Trace(values, text=objective_words(model)) if len(values) else None
 
 
 def objective_words(model: Any, counted: str = "distances to the centres", prices: bool | None = None) -> str:
@@ -328,8 +328,8 @@ def objective_words(model: Any, counted: str = "distances to the centres", price
     at_rest = "the last step gained nothing"
     if getattr(model, "tol", 0.0) > 0:
         at_rest = "the centres moved no more than tol, so little was left to gain"
-    told = f"What the method makes small, after each half-step: {counted}."
-    return f"{told} {ending_words(model, at_rest)}".rstrip()
+    message = f"What the method makes small, after each half-step: {counted}."
+    return f"{message} {ending_words(model, at_rest)}".rstrip()
 
 
 def ending_words(model: Any, at_rest: str) -> str:

@@ -60,7 +60,7 @@ class Distances:
 
     def __init__(self, X: Any, metric: Any) -> None:
         self.X, self.metric = X, metric
-        self.words = metric_words(X, metric)
+        self.kwargs = metric_kwargs(X, metric)
         self.given = metric == "precomputed"
         self.n = X.shape[0]
 
@@ -70,7 +70,7 @@ class Distances:
             found = self.X[:, columns] if rows is None else self.X[np.ix_(rows, columns)]
         else:
             some = self.X if rows is None else self.X[rows]
-            found = compare(some, self.X[columns], self.metric, self.words)
+            found = distances_between(some, self.X[columns], self.metric, self.kwargs)
         return np.asarray(found, dtype=np.float64)
 
     def sums(self, members: Index, weight: Floats) -> Floats:
@@ -83,7 +83,7 @@ class Distances:
         return total
 
 
-def metric_words(X: Any, metric: Any) -> dict[str, Any]:
+def metric_kwargs(X: Any, metric: Any) -> dict[str, Any]:
     """What a metric measures from all rows at once: deviations, or their covariance."""
     if not isinstance(metric, str) or metric not in ("seuclidean", "mahalanobis") or sparse.issparse(X):
         return {}
@@ -98,12 +98,12 @@ def metric_words(X: Any, metric: Any) -> dict[str, Any]:
     return {"VI": np.linalg.inv(covariance)}
 
 
-def compare(X: Any, Y: Any, metric: Any, words: Mapping[str, Any] | None = None) -> Any:
+def distances_between(X: Any, Y: Any, metric: Any, kwargs: Mapping[str, Any] | None = None) -> Any:
     """Distances from rows to rows; Euclidean ones from differences, so that an item is at 0 from itself."""
     dense = not (sparse.issparse(X) or sparse.issparse(Y))
     if dense and metric in ("euclidean", "l2", "sqeuclidean"):
         return cdist(X, Y, "sqeuclidean" if metric == "sqeuclidean" else "euclidean")
-    return pairwise_distances(X, Y, metric=metric, **(words or {}))
+    return pairwise_distances(X, Y, metric=metric, **(kwargs or {}))
 
 
 def first_of_least(total: Floats, mass: Floats) -> int:
@@ -205,20 +205,20 @@ def symmetric(K: Any, what: str) -> Any:
     if sparse.issparse(K):
         K = sparse.csr_matrix(K, copy=True)
         K.sum_duplicates()
-        gap = abs(K - K.T).tocoo()
-        worst = int(np.argmax(gap.data)) if gap.nnz else -1
-        if worst >= 0 and gap.data[worst] > close * np.abs(K.data).max():
-            raise _asymmetric(K, int(gap.row[worst]), int(gap.col[worst]), what)
-        return K if worst < 0 or gap.data[worst] == 0 else ((K + K.T) * K.dtype.type(0.5)).tocsr()
+        asymmetry = abs(K - K.T).tocoo()
+        worst = int(np.argmax(asymmetry.data)) if asymmetry.nnz else -1
+        if worst >= 0 and asymmetry.data[worst] > close * np.abs(K.data).max():
+            raise _asymmetric(K, int(asymmetry.row[worst]), int(asymmetry.col[worst]), what)
+        return K if worst < 0 or asymmetry.data[worst] == 0 else ((K + K.T) * K.dtype.type(0.5)).tocsr()
     largest = max(abs(float(K.max())), abs(float(K.min())))
     exact = True
     rows = max(1, _BLOCK // K.shape[0])
     for start in range(0, K.shape[0], rows):
-        gap = np.abs(K[start : start + rows] - K[:, start : start + rows].T)
-        i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
-        if gap[i, j] > close * largest:
+        asymmetry = np.abs(K[start : start + rows] - K[:, start : start + rows].T)
+        i, j = np.unravel_index(int(np.argmax(asymmetry)), asymmetry.shape)
+        if asymmetry[i, j] > close * largest:
             raise _asymmetric(K, start + int(i), int(j), what)
-        exact = exact and not gap[i, j] > 0
+        exact = exact and not asymmetry[i, j] > 0
     return K if exact else (K + K.T) * K.dtype.type(0.5)
 
 

@@ -156,8 +156,8 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         budget = {"budget": self.budget} if hasattr(self, "budget") else {}
         answer = obeyed.check(n_clusters, nonempty=nonempty, **budget)
         if answer.certificate is not None:
-            told = f"{answer.certificate} {answer.certificate.what_to_drop()}"
-            raise InfeasibleConstraintsError(told, answer.certificate)
+            message = f"{answer.certificate} {answer.certificate.what_to_drop()}"
+            raise InfeasibleConstraintsError(message, answer.certificate)
 
     def account(self) -> Account:
         """What the report, the command line and `compare` know of this fit; a family replaces what differs.

@@ -85,8 +85,8 @@ def check_parameters(estimator: Any) -> None:
     for name, value in estimator.get_params(deep=False).items():
         rule = rules.get(name)
         if rule is not None and not rule.holds(value):
-            told = f"{name} of {type(estimator).__name__} must be {rule.words}; got {value!r}."
-            raise ParameterError(told, name)
+            message = f"{name} of {type(estimator).__name__} must be {rule.words}; got {value!r}."
+            raise ParameterError(message, name)
 
 
 # Parameters of every search from several starts.

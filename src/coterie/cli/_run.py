@@ -12,7 +12,16 @@ from typing import Any, NoReturn
 from coterie.cli._app import app
 from coterie.cli._speak.command_line import remember
 from coterie.cli._speak.screen import as_json
-from coterie.cli._speak.trouble import BAD_INPUT, DONE, FAULT, INTERRUPTED, Trouble, one_line, printable, told
+from coterie.cli._speak.trouble import (
+    BAD_INPUT,
+    DONE,
+    FAULT,
+    INTERRUPTED,
+    Trouble,
+    message_of,
+    one_line,
+    printable,
+)
 
 
 def run(arguments: list[str]) -> int:
@@ -38,7 +47,7 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except (MemoryError, OSError) as error:
-        return _tell(told(error), BAD_INPUT, machine)
+        return _tell(message_of(error), BAD_INPUT, machine)
     except Exception as error:
         if hasattr(error, "format_message"):  # of typer: something typed wrongly
             message = error.format_message()

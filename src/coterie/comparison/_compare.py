@@ -202,12 +202,12 @@ def compare(
 
 def _bounds(parameters: Mapping[str, Any], size_weight: Any, groups: Any) -> frozenset[str]:
     """Which bounds are given, in the words of `Task`."""
-    told = {name for name, value in parameters.items() if value is not None}
+    given = {name for name, value in parameters.items() if value is not None}
     found = {
-        "sizes": bool(told & {"size_min", "size_max"}),
-        "minima": "size_min" in told,
+        "sizes": bool(given & {"size_min", "size_max"}),
+        "minima": "size_min" in given,
         "loads": size_weight is not None,
-        "groups": groups is not None or bool(told & {"group_min", "group_max"}),
+        "groups": groups is not None or bool(given & {"group_min", "group_max"}),
     }
     return frozenset(kind for kind, there in found.items() if there)
 
@@ -306,8 +306,8 @@ def _columns(
     tallies: list[_Tally], questions: Questions, folds: list[tuple[Fold, int]], known: Constraints
 ) -> dict[str, list[Any]]:
     good = [tally for tally in tallies if tally.failure is None]
-    if not any(tally.entrant.told for tally in good):
-        _raise_first([tally for tally in tallies if tally.entrant.told])
+    if not any(tally.entrant.informed for tally in good):
+        _raise_first([tally for tally in tallies if tally.entrant.informed])
     n_asked: IntArray = np.bincount(
         np.concatenate([fold.asked for fold, _ in folds]), minlength=len(questions.must)
     )
@@ -318,8 +318,8 @@ def _columns(
     order = sorted(range(len(good)), key=lambda number: -round(scores[number].value, 9))
     # pairs marked hard hold, so that plain clustering is out of the question
     hard = known.must_table.hard.any() or known.cannot_table.hard.any()
-    may_win = [number for number, tally in enumerate(good) if tally.entrant.told or not hard]
-    plain = next((place for place, number in enumerate(may_win) if not good[number].entrant.told), None)
+    may_win = [number for number, tally in enumerate(good) if tally.entrant.informed or not hard]
+    plain = next((place for place, number in enumerate(may_win) if not good[number].entrant.informed), None)
     agreement = [tally.mean_agreement() for tally in good]
     of_them = [answers[number] for number in may_win], [agreement[number] for number in may_win]
     chosen = may_win[choose_best(*of_them, plain, must, owner)]
@@ -361,7 +361,7 @@ def _raise_first(failed: list[_Tally]) -> None:
     """Nothing could be fitted: say why, with the proof where statements cannot be met."""
     for tally in failed:
         if isinstance(tally.error, InfeasibleConstraintsError):
-            told = f"none of the methods could be fitted. {tally.entrant.name}: {tally.error}"
-            raise InfeasibleConstraintsError(told, tally.error.certificate) from tally.error
-    told = f"none of the methods could be fitted. {failed[0].entrant.name}: {failed[0].failure}"
-    raise ValueError(told) from failed[0].error
+            message = f"none of the methods could be fitted. {tally.entrant.name}: {tally.error}"
+            raise InfeasibleConstraintsError(message, tally.error.certificate) from tally.error
+    message = f"none of the methods could be fitted. {failed[0].entrant.name}: {failed[0].failure}"
+    raise ValueError(message) from failed[0].error

@@ -108,10 +108,10 @@ def choose_best(
         # rounded, so that the order of a sum does not decide
         return max(numbers, key=lambda number: (round(values[number], 9), -number))
 
-    told = [number for number in range(len(answers)) if number != plain]
-    if plain is not None and all(far_better(answers[plain], answers[one], must, owner) for one in told):
+    informed = [number for number in range(len(answers)) if number != plain]
+    if plain is not None and all(far_better(answers[plain], answers[one], must, owner) for one in informed):
         return plain
-    top = best_of([balanced(one, must, owner).value for one in answers], told)
+    top = best_of([balanced(one, must, owner).value for one in answers], informed)
     return best_of(
-        agreement, [one for one in told if not clearly_better(answers[top], answers[one], must, owner)]
+        agreement, [one for one in informed if not clearly_better(answers[top], answers[one], must, owner)]
     )

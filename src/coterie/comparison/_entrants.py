@@ -22,13 +22,13 @@ class Entrant:
 
     name: str
     make: Callable[[int], Any]  # of a seed: a fresh estimator
-    told: bool = True  # whether it is told the statements; only plain clustering is not
+    informed: bool = True  # whether it is told the statements; only plain clustering is not
     fit_with: Mapping[str, Any] = field(default_factory=dict)  # more arguments of its fit
     refusal: str | None = None  # why it cannot take part
 
     def labels(self, X: Any, kept: Any, seed: int) -> Any:
         """Fit on what is kept, and return the labels."""
-        known = {"constraints": kept} if self.told else {}
+        known = {"constraints": kept} if self.informed else {}
         return self.make(seed).fit_predict(X, **known, **self.fit_with)
 
 
@@ -139,5 +139,5 @@ def _plain(task: Task, parameters: Mapping[str, Any], fit_with: Mapping[str, Any
     free = replace(task, constraints=None)
     method = next((one for one in METHODS if one.takes_k and one.refuses(free) is None), None)
     if method is None:
-        return Entrant(PLAIN, lambda seed: None, told=False, refusal="no method keeps all of this")
-    return replace(_by_name(method, free, parameters, fit_with), name=PLAIN, told=False)
+        return Entrant(PLAIN, lambda seed: None, informed=False, refusal="no method keeps all of this")
+    return replace(_by_name(method, free, parameters, fit_with), name=PLAIN, informed=False)

@@ -109,8 +109,8 @@ def _settled(kept: Constraints, pairs: IntArray, n_clusters: int) -> BoolArray:
             together = type(kept)(pair, n_items=kept.n_items)
             apart = type(kept)(None, pair, n_items=kept.n_items)
             settled[number] = any(
-                (kept | said).check(n_clusters, nonempty=False, budget=_BUDGET).status == "infeasible"
-                for said in (together, apart)
+                (kept | answer).check(n_clusters, nonempty=False, budget=_BUDGET).status == "infeasible"
+                for answer in (together, apart)
             )
     return settled
 

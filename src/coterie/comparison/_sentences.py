@@ -54,26 +54,27 @@ def in_words(frame: Any) -> str:
     rows = _rows(frame)
     chosen = _chosen(rows)
     scored = [row for row in rows if row["status"] == "ok"]
-    told = [row for row in scored if row["method"] != "plain"]
+    informed = [row for row in scored if row["method"] != "plain"]
     plain = next((row for row in scored if row["method"] == "plain"), None)
     error = "" if chosen["error"] is None else f" (standard error {_percent(chosen['error'])})"
     met = f"{_percent(chosen['score'])} of what was held out came out as stated{error}"
     if chosen is plain:
         lines = [
             f"Clustering without the statements does best here: {met}.",
-            f"The best method that uses them, {told[0]['method']}, reaches {_percent(told[0]['score'])}. "
+            f"The best method that uses them, {informed[0]['method']}, reaches "
+            f"{_percent(informed[0]['score'])}. "
             "Perhaps some of them are wrong, or the columns do not show what they say: look at both. "
             "Statements that you are sure of are worth using all the same.",
         ]
     else:
         lines = [f"{chosen['method']} is chosen: {met}."]
-        top = told[0]
+        top = informed[0]
         if top["behind"] < -1e-9:
             lines.append(
                 f"{top['method']} has {_percent(top['score'])}, which is no clear difference; the clusters "
                 f"of {chosen['method']} agree more with those of the other methods."
             )
-        others = [row for row in told if row is not chosen and row is not top]
+        others = [row for row in informed if row is not chosen and row is not top]
         close = [str(row["method"]) for row in others if not _clear(row["behind"], row["behind_error"])]
         if close:
             lines.append(f"Within one standard error of it: {', '.join(close)}.")
@@ -86,12 +87,14 @@ def in_words(frame: Any) -> str:
 
 def _against_plain(plain: dict[str, Any], chosen: dict[str, Any]) -> str:
     gain = plain["behind"]
-    told = f"Without the statements it is {_percent(plain['score'])}"
+    message = f"Without the statements it is {_percent(plain['score'])}"
     if abs(gain) < 0.0005:
-        return f"{told}: on this scale they change nothing."
+        return f"{message}: on this scale they change nothing."
     if not _clear(abs(gain), plain["behind_error"], errors=2) or (gain < 0 and _more(plain, chosen) < 3):
-        return f"{told}: a difference that may be chance."
-    return f"{told}: they help." if gain > 0 else f"{told}, which is more: it may be worth checking them."
+        return f"{message}: a difference that may be chance."
+    return (
+        f"{message}: they help." if gain > 0 else f"{message}, which is more: it may be worth checking them."
+    )
 
 
 def _more(first: dict[str, Any], second: dict[str, Any]) -> float:

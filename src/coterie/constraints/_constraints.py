@@ -149,25 +149,25 @@ class Constraints(Buildable):
         return bool(self.kinds)
 
     def __repr__(self) -> str:
-        said = []
+        phrases = []
         for table, name in ((self._must, "must-link"), (self._cannot, "cannot-link")):
             if table.n:
                 hard = f", {int(table.hard.sum()):,} hard" if table.hard.any() else ""
-                said.append(count_of(table.n, name) + hard)
+                phrases.append(count_of(table.n, name) + hard)
         for kind in GROUP_KINDS:
             groups = [group for group in self._groups if group.kind == kind]
             if len(groups) > 2:
-                said.append(f"{len(groups):,} {kind} statements")
+                phrases.append(f"{len(groups):,} {kind} statements")
                 continue
             for group in groups:
                 n, codes = len(group.items), group.n_codes
-                told = {
+                phrase_of = {
                     "label": f"{n:,} labelled in {codes:,} {'class' if codes == 1 else 'classes'}",
                     "distinct": f"{n:,} in {count_of(codes, 'distinct group')}",
                     "across": f"{n:,} across {count_of(codes, 'group')}",
                 }
-                said.append(told[kind])
-        return f"Constraints({count_of(self._n_items, 'item')}: {', '.join(said) or 'nothing known'})"
+                phrases.append(phrase_of[kind])
+        return f"Constraints({count_of(self._n_items, 'item')}: {', '.join(phrases) or 'nothing known'})"
 
     # ---- what follows from it -------------------------------------------------------------------------
 
@@ -283,7 +283,7 @@ class Constraints(Buildable):
             keep = np.ones(table.n, dtype=bool)
             keep[rows] = False
             if source is not None:
-                keep &= np.array([said != source for said in table.source_names()], dtype=bool)
+                keep &= np.array([own_source != source for own_source in table.source_names()], dtype=bool)
             tables.append(table.take(keep))
         unwanted = set() if other is None else {group.digest for group in other.groups}
         absent = unwanted - {group.digest for group in self._groups}
@@ -326,13 +326,13 @@ class Constraints(Buildable):
 
     @cached_property
     def _digest(self) -> bytes:
-        said = hashlib.sha256(str(self._n_items).encode())
+        digest = hashlib.sha256(str(self._n_items).encode())
         for table in (self._must, self._cannot):
             for column in (table.ij, table.weight, table.confidence, table.hard):
-                said.update(str(column.shape).encode() + column.tobytes())
+                digest.update(str(column.shape).encode() + column.tobytes())
         for group in self._groups:
-            said.update(group.digest + repr(group.weight).encode())
-        return said.digest()
+            digest.update(group.digest + repr(group.weight).encode())
+        return digest.digest()
 
     def __eq__(self, other: object) -> bool:
         return self._digest == other._digest if isinstance(other, Constraints) else NotImplemented

@@ -76,12 +76,12 @@ def epsilon_violations(X: Any, labels: Any, epsilon: float) -> IntArray:
     data = _points(X)
     found = check_labels(labels, len(data))
     _check_distance(epsilon, "epsilon")
-    content = np.zeros(len(data), dtype=bool)
+    has_neighbour = np.zeros(len(data), dtype=bool)
     for pairs in _close_pairs(data, epsilon):
         same = pairs[found[pairs[:, 0]] == found[pairs[:, 1]]]
-        content[same] = True
+        has_neighbour[same] = True
     _, cluster, size = np.unique(found, return_inverse=True, return_counts=True)
-    return np.flatnonzero(~content & (size[cluster] > 1) & (found >= 0))
+    return np.flatnonzero(~has_neighbour & (size[cluster] > 1) & (found >= 0))
 
 
 def epsilon_repair(X: Any, labels: Any, epsilon: float) -> IntArray:
@@ -103,12 +103,12 @@ def epsilon_repair(X: Any, labels: Any, epsilon: float) -> IntArray:
     for point in epsilon_violations(data, labels, epsilon).tolist():
         near = np.array(tree.query_ball_point(data[point], epsilon * _WIDER), dtype=np.int64)
         near = near[(near != point) & (repaired[near] >= 0)]
-        gap = _distances(data[near], data[point])
-        within = gap <= epsilon * (1 + _ROUNDING)
-        near, gap = near[within], gap[within]
+        distance = _distances(data[near], data[point])
+        within = distance <= epsilon * (1 + _ROUNDING)
+        near, distance = near[within], distance[within]
         # lonely ones stay; so do those to whom an earlier move brought a neighbour
         if len(near) and not (repaired[near] == repaired[point]).any():
-            repaired[point] = repaired[near[np.argmin(gap)]]
+            repaired[point] = repaired[near[np.argmin(distance)]]
     return repaired
 
 
@@ -136,12 +136,12 @@ def _close_pairs(data: FloatArray, radius: float, *, strictly: bool = False) -> 
     tree = cKDTree(data)
     wider = radius * _WIDER
     n_pairs = (int(tree.count_neighbors(tree, wider)) - len(data)) // 2
-    n_blocks = min(math.ceil(2 * n_pairs / _MAX_PAIRS), len(data))
-    for rows in np.array_split(np.arange(len(data)), max(n_blocks, 1)):
+    n_chunks = min(math.ceil(2 * n_pairs / _MAX_PAIRS), len(data))
+    for rows in np.array_split(np.arange(len(data)), max(n_chunks, 1)):
         whole = len(rows) == len(data)
         pairs = tree.query_pairs(wider, output_type="ndarray") if whole else _near(tree, data, rows, wider)
-        gap = _distances(data[pairs[:, 0]], data[pairs[:, 1]])
-        close = gap < radius * (1 - _ROUNDING) if strictly else gap <= radius * (1 + _ROUNDING)
+        distance = _distances(data[pairs[:, 0]], data[pairs[:, 1]])
+        close = distance < radius * (1 - _ROUNDING) if strictly else distance <= radius * (1 + _ROUNDING)
         yield pairs[close].astype(np.int64)
 
 

@@ -58,9 +58,9 @@ class EitherOr(FrozenItems):
         twice = np.flatnonzero((i == j) | (i == g) | (j == g))
         if len(twice):
             items = read[twice[0]].tolist()
-            told = tuple(items if names is None else names.values[items].tolist())
+            named = tuple(items if names is None else names.values[items].tolist())
             raise ValueError(
-                f"triples row {twice[0]} is {told!r}: an item stands in it twice; name three items."
+                f"triples row {twice[0]} is {named!r}: an item stands in it twice; name three items."
             )
         self._set(read, n, names)
 
@@ -104,8 +104,8 @@ class EitherOr(FrozenItems):
         return self.n_triples > 0
 
     def __repr__(self) -> str:
-        said = count_of(self.n_triples, "triple") if self else "nothing known"
-        return f"EitherOr({count_of(self._n_items, 'item')}: {said})"
+        phrases = count_of(self.n_triples, "triple") if self else "nothing known"
+        return f"EitherOr({count_of(self._n_items, 'item')}: {phrases})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, EitherOr):

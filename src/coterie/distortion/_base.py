@@ -41,7 +41,7 @@ class Distortion(ABC):
 
     Attributes
     ----------
-    factor, mass : array of shape (n,) or (0,)
+    row_scale, sample_weight : array of shape (n,) or (0,)
         What a row is multiplied by in the sums, and what it weighs; empty means 1.
     total : float
         The sum of the masses.
@@ -53,33 +53,33 @@ class Distortion(ABC):
     # whether `clustering_cost` compares labels that different fits found: not where a metric is the unit
     compares: ClassVar[bool] = True
     # the part of the distortion that objectives of soft methods count
-    share: ClassVar[float] = 1.0
+    objective_factor: ClassVar[float] = 1.0
     # whether sums by cluster hold all that centres and the objective need
     by_sums: ClassVar[bool] = True
 
     def __init__(self, X: Any, sample_weight: Floats | None = None) -> None:
         self.points: Points = as_points(X)
         self._weigh(NOTHING if sample_weight is None else sample_weight)
-        self.total = float(self.mass.sum()) if len(self.mass) else float(self.points.n)
+        self.total = float(self.sample_weight.sum()) if len(self.sample_weight) else float(self.points.n)
 
     # ---- weights --------------------------------------------------------------------------------------
 
-    def _weigh(self, mass: Floats) -> None:
-        self.mass = self.factor = mass
+    def _weigh(self, weight: Floats) -> None:
+        self.sample_weight = self.row_scale = weight
 
-    def reweighted(self, mass: Floats) -> Any:
+    def reweighted(self, weight: Floats) -> Any:
         """The same costs with other weights."""
         found = copy(self)
-        found._weigh(mass)
+        found._weigh(weight)
         return found
 
     def weights(self, items: Index) -> Floats:
         """What some rows weigh."""
-        return self.mass[items] if len(self.mass) else np.ones(len(items))
+        return self.sample_weight[items] if len(self.sample_weight) else np.ones(len(items))
 
     def weighted(self, values: Floats) -> Floats:
         """Values of all rows, times what they weigh."""
-        return values * self.mass if len(self.mass) else values
+        return values * self.sample_weight if len(self.sample_weight) else values
 
     # ---- what a class says ----------------------------------------------------------------------------
 
@@ -106,11 +106,11 @@ class Distortion(ABC):
         """Some rows as they enter the sums, without their weight."""
         return self.points.rows(items)
 
-    def stand_in(self, rows: Floats) -> Floats:
+    def centres_from_means(self, rows: Floats) -> Floats:
         """Centres that stand where rows, or means of rows, are."""
         return rows
 
-    def as_centres(self, given: Floats) -> Floats:
+    def validated_centres(self, given: Floats) -> Floats:
         """Centres as the user gave them."""
         return given
 
@@ -126,21 +126,21 @@ class Distortion(ABC):
         """Centres from the sums; a cluster without mass keeps the one it had."""
         held = masses > 0
         found = before.copy()
-        found[held] = self.stand_in(sums[held] / masses[held, None])
+        found[held] = self.centres_from_means(sums[held] / masses[held, None])
         return found
 
     def total_of(self, items: Index) -> Floats:
         """The sum of some items as they enter the sums of clusters."""
-        whole = self.points.add_up(items, np.zeros(len(items), dtype=np.int64), 1, self.factor)
+        whole = self.points.add_up(items, np.zeros(len(items), dtype=np.int64), 1, self.row_scale)
         return np.asarray(whole.toarray() if sparse.issparse(whole) else whole).ravel()
 
     def centre_of(self, items: Index) -> Floats:
         """A centre for some items; where they weigh nothing, the first of them."""
-        mass = self.weights(items).sum()
-        if not mass > 0:
-            return self.stand_in(self.rows(items[:1]))[0]
+        weight = self.weights(items).sum()
+        if not weight > 0:
+            return self.centres_from_means(self.rows(items[:1]))[0]
         sums = self.total_of(items)[None]
-        return self.centres(sums, np.array([mass]), sums)[0]
+        return self.centres(sums, np.array([weight]), sums)[0]
 
     # ---- costs ----------------------------------------------------------------------------------------
 
@@ -155,11 +155,11 @@ class Distortion(ABC):
     @cached_property
     def sums(self) -> tuple[Floats, float]:
         """Weighted sums over all rows: of the features, and of the own parts."""
-        weight = self.mass if len(self.mass) else np.ones(self.points.n)
+        weight = self.sample_weight if len(self.sample_weight) else np.ones(self.points.n)
         return np.asarray(weight @ self.points.X).ravel(), float(weight @ self.own_parts())
 
     @property
-    def spread(self) -> float:
+    def total_cost(self) -> float:
         """The distortion with one centre for all items."""
         total, masses = self.sums[0][None], np.array([self.total])
         return self.value(total, masses, self.centres(total, masses, total))
@@ -167,10 +167,10 @@ class Distortion(ABC):
     @property
     def mean_cost(self) -> float:
         """What a mean item costs in objectives with one centre for all; 1 where all are in one place."""
-        return self.share * self.spread / self.total or 1.0
+        return self.objective_factor * self.total_cost / self.total or 1.0
 
     @property
-    def tolerance_unit(self) -> float:
+    def tol_scale(self) -> float:
         """The unit of `tol`, for squared shifts of centres: the squared mean of the features."""
         return float(((self.sums[0] / self.total) ** 2).mean())
 
@@ -195,59 +195,71 @@ class Distortion(ABC):
         """The distortion: from the sums, or item by item where that would leave too few digits."""
         sums, masses = totals[:2]
         value = self.value(sums, masses, centres)
-        return float(self.to_own(labels, centres).sum()) if value < _FEW_DIGITS * self.spread else value
+        return (
+            float(self.cost_to_assigned(labels, centres).sum())
+            if value < _FEW_DIGITS * self.total_cost
+            else value
+        )
 
-    def to_own(self, labels: Labels, centres: Floats) -> Floats:
+    def cost_to_assigned(self, labels: Labels, centres: Floats) -> Floats:
         """Weighted distortion of each item, by its definition."""
         slopes, intercepts = self.linear(centres)
         found = self.own_parts() + self.points.dot_own(labels, slopes) + intercepts[labels]
         return self.weighted(np.maximum(found, 0.0))
 
-    def block(self, start: int, stop: int, centres: Floats) -> Floats:
+    def chunk_costs(self, start: int, stop: int, centres: Floats) -> Floats:
         """Costs of rows `start` to `stop` with each centre, without their weight."""
         slopes, intercepts = self.linear(centres)
         rows = self.points.X[start:stop].astype(np.float64)
         return np.maximum(np.asarray(rows @ slopes.T) + intercepts + self.own_part(rows)[:, None], 0.0)
 
-    def alone(self, items: Index) -> float:
+    def single_cluster_cost(self, items: Index) -> float:
         """The least distortion of some items in a cluster of their own."""
-        mass = self.weights(items)
-        if not mass.any():
+        weight = self.weights(items)
+        if not weight.any():
             return 0.0
         rows = self.points.X[items].astype(np.float64)
-        sums, masses = np.asarray(mass @ rows).reshape(1, -1), np.array([mass.sum()])
+        sums, masses = np.asarray(weight @ rows).reshape(1, -1), np.array([weight.sum()])
         slopes, intercepts = self.linear(self.centres(sums, masses, sums))
         around = float(sums[0] @ slopes[0]) + float(masses[0] * intercepts[0])
-        return max(float(mass @ self.own_part(rows)) + around, 0.0)
+        return max(float(weight @ self.own_part(rows)) + around, 0.0)
 
     def fill_costs(self, centres: Floats, out: Any) -> None:
         """Write to `out`, n x k, what each centre costs each row in the objective, less `constants`."""
         slopes, intercepts = self.linear(centres)
-        self.points.fill_scores(self.share * slopes, self.share * intercepts, self.factor, self.mass, out)
+        self.points.fill_scores(
+            self.objective_factor * slopes,
+            self.objective_factor * intercepts,
+            self.row_scale,
+            self.sample_weight,
+            out,
+        )
 
     def constants(self) -> Floats:
         """What `fill_costs` leaves out: the part of each row's cost that no centre changes."""
-        return self.share * self.weighted(self.own_parts())
+        return self.objective_factor * self.weighted(self.own_parts())
 
     # ---- labels that somebody gave --------------------------------------------------------------------
 
     def centres_of(self, labels: Labels, k: int) -> Floats:
         """The best centres for given labels (-1: in no cluster); zeros for a cluster without mass."""
         held = np.flatnonzero(labels >= 0)
-        sums: Any = self.points.add_up(held, labels[held].astype(np.int64), k, self.factor)
+        sums: Any = self.points.add_up(held, labels[held].astype(np.int64), k, self.row_scale)
         sums = sums.toarray() if sparse.issparse(sums) else sums
         masses = np.bincount(labels[held], self.weights(held), k)
         return self.best_centres(labels, (sums, masses), np.zeros((k, self.points.d)))
 
     def clustering_cost(self, labels: Labels, k: int) -> float:
         """The distortion with the best centres for given labels; -1 is in no cluster, and costs nothing."""
-        own = self.to_own(np.maximum(labels, 0), self.centres_of(labels, k))
+        own = self.cost_to_assigned(np.maximum(labels, 0), self.centres_of(labels, k))
         return float(own[labels >= 0].sum())
 
     def distances_to(self, centres: Floats) -> Floats:
         """The cost of each row with each centre."""
         n, d = self.points.n, self.points.d
-        return np.vstack(over_chunks(lambda a, b: self.block(a, b, centres), n, chunk_rows(n, 8 * d, 0)))
+        return np.vstack(
+            over_chunks(lambda a, b: self.chunk_costs(a, b, centres), n, chunk_rows(n, 8 * d, 0))
+        )
 
     @classmethod
     def distances(cls, X: Any, centres: Any) -> Any:

@@ -35,23 +35,23 @@ class Cosine(Distortion):
         """One over the length of each row; 0 where it has none."""
         return _one_over(np.sqrt(self.points.squared_norms()))
 
-    def _weigh(self, mass: Floats) -> None:
-        self.mass = mass
-        self.factor = self.weighted(self.scale)
+    def _weigh(self, weight: Floats) -> None:
+        self.sample_weight = weight
+        self.row_scale = self.weighted(self.scale)
 
     def _lengths(self, rows: Floats) -> Floats:
         return np.linalg.norm(rows, axis=1)
 
     @cached_property
-    def spread(self) -> float:
+    def total_cost(self) -> float:
         """Half the squared distances of the unit vectors to their mean."""
         summed = self.total_of(np.arange(self.points.n))
         return max(0.5 * (self.total - float(summed @ summed) / self.total), 0.0)
 
     @property
-    def tolerance_unit(self) -> float:
+    def tol_scale(self) -> float:
         """Mean variance of the features of the unit vectors."""
-        return 2.0 * self.spread / (self.total * self.points.d)
+        return 2.0 * self.total_cost / (self.total * self.points.d)
 
     def check_range(self) -> None:
         """Raise where the length of a row leaves the range of its type."""
@@ -81,14 +81,14 @@ class Cosine(Distortion):
         slopes, _ = self.linear(centres)
         return max(float(masses.sum()) + float(np.einsum("hj,hj->", sums, slopes)), 0.0)
 
-    def to_own(self, labels: Labels, centres: Floats) -> Floats:
+    def cost_to_assigned(self, labels: Labels, centres: Floats) -> Floats:
         return self.weighted(1.0 + self.points.dot_own(labels, self.linear(centres)[0]) * self.scale)
 
-    def block(self, start: int, stop: int, centres: Floats) -> Floats:
+    def chunk_costs(self, start: int, stop: int, centres: Floats) -> Floats:
         slopes, _ = self.linear(centres)
         return 1.0 + self.scale[start:stop, None] * np.asarray(self.points.X[start:stop] @ slopes.T)
 
-    def alone(self, items: Index) -> float:
+    def single_cluster_cost(self, items: Index) -> float:
         length = self._lengths(self.total_of(items)[None])[0]
         return max(float(self.weights(items).sum()) - float(length), 0.0)
 
@@ -96,13 +96,13 @@ class Cosine(Distortion):
         """Some rows at unit length."""
         return self.points.rows(items) * self.scale[items, None]
 
-    def stand_in(self, rows: Floats) -> Floats:
+    def centres_from_means(self, rows: Floats) -> Floats:
         """Centres along rows, or means of rows; zeros have no direction, and take the middle of all."""
         empty = np.linalg.norm(rows, axis=1) == 0
         rows[empty] = 1.0
-        return self.as_centres(rows)
+        return self.validated_centres(rows)
 
-    def as_centres(self, given: Floats) -> Floats:
+    def validated_centres(self, given: Floats) -> Floats:
         """Centres at unit length."""
         lengths = self._lengths(given)
         if not (lengths > 0).all():
@@ -121,10 +121,10 @@ class Cosine(Distortion):
 
     def centre_of(self, items: Index) -> Floats:
         """A centre for some items; the first of them that has a direction where they cancel each other."""
-        mass = self.weights(items).sum()
-        if mass > 0 and not np.linalg.norm(self.total_of(items)) > 1e-12 * mass:
+        weight = self.weights(items).sum()
+        if weight > 0 and not np.linalg.norm(self.total_of(items)) > 1e-12 * weight:
             facing = items[self.scale[items] > 0]
-            return self.stand_in(self.rows(facing[:1] if len(facing) else items[:1]))[0]
+            return self.centres_from_means(self.rows(facing[:1] if len(facing) else items[:1]))[0]
         return super().centre_of(items)
 
     @classmethod
@@ -150,9 +150,9 @@ class WeightedCosine(Learned, Cosine):
         self.most = 1.0 if (data.min() if data.shape[0] else 0.0) >= 0 else 2.0
 
     @property
-    def tolerance_unit(self) -> float:
+    def tol_scale(self) -> float:
         """Mean variance of the features of the unit vectors: the unit of `tol`."""
-        return self.plain.tolerance_unit
+        return self.plain.tol_scale
 
     def check_range(self) -> None:
         """Raise for rows without a direction, and where the length of a row leaves the range of its type."""
@@ -167,7 +167,7 @@ class WeightedCosine(Learned, Cosine):
         """Put weights of the features in place."""
         self.metric: Any = metric
         self.scale = _one_over(np.sqrt(self._squares_by_row(metric)))
-        self._weigh(self.mass)
+        self._weigh(self.sample_weight)
         self.regularized = int((metric <= LEAST_WEIGHT).sum())
 
     def _squares_by_row(self, metric: Floats) -> Floats:
@@ -204,7 +204,7 @@ class WeightedCosine(Learned, Cosine):
     # ---- the pass -------------------------------------------------------------------------------------
 
     def linear(self, centres: Floats) -> tuple[Floats, Floats]:
-        return -self.as_centres(centres) * self.metric, np.zeros(len(centres))
+        return -self.validated_centres(centres) * self.metric, np.zeros(len(centres))
 
     def _lengths(self, rows: Floats) -> Floats:
         return np.sqrt(rows**2 @ self.metric)
@@ -222,34 +222,34 @@ class WeightedCosine(Learned, Cosine):
         """The most that pairs could be apart."""
         return self.most
 
-    def gradient(self, labels: Labels, sums: Floats, centres: Floats, pull: Any, core: Index) -> Floats:
+    def gradient(self, labels: Labels, sums: Floats, centres: Floats, broken: Any, core: Index) -> Floats:
         """Slope of the objective in the weights, labels and centres held."""
-        units = self.as_centres(centres)
-        cosines = self.points.dot_own(labels, units * self.metric) * self.factor
+        units = self.validated_centres(centres)
+        cosines = self.points.dot_own(labels, units * self.metric) * self.row_scale
         by_cluster = np.bincount(labels, cosines, len(units))
         slope = -np.einsum("hj,hj->j", sums, units) + 0.5 * (by_cluster @ units**2)
         turn = cosines * self.scale
-        if pull is not None:
+        if broken is not None:
             rows = self.points.X[core].astype(np.float64)
             scale = self.scale[core]
             rows = sparse.diags(scale) @ rows if sparse.issparse(rows) else rows * scale[:, None]
-            met, by_row = pull.acting(rows, self.metric)
+            met, by_row = broken.acting(rows, self.metric)
             slope -= 0.5 * met
             turn[core] += by_row * scale
         # turn counts u^2 = (x / length)^2 once more than the cosines did
         return slope + 0.5 * self._squares_by_feature(turn * self.scale)
 
     def step_from(
-        self, labels: Labels, totals: Any, centres: Floats, pull: Any, core: Index
+        self, labels: Labels, totals: Any, centres: Floats, broken: Any, core: Index
     ) -> Callable[[float], Floats]:
         """The weights after a part of a step down the slope."""
-        slope = self.gradient(labels, totals[0], centres, pull, core)
+        slope = self.gradient(labels, totals[0], centres, broken, core)
         before, step = self.metric, self.step
         return lambda share: np.maximum(before - share * step * slope, LEAST_WEIGHT)
 
     def distances_to(self, centres: Floats) -> Floats:
         """One minus the cosine of each row with each centre."""
-        return np.maximum(self.block(0, self.points.n, centres), 0.0)
+        return np.maximum(self.chunk_costs(0, self.points.n, centres), 0.0)
 
 
 def _one_over(lengths: Floats) -> Floats:

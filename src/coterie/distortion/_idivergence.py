@@ -22,7 +22,7 @@ from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import chunk_rows, over_chunks
 from coterie.distortion._base import refuse_zeros
 from coterie.distortion._learned import LEAST_WEIGHT, Learned
-from coterie.distortion._rows.pair_distances import pair_blocks
+from coterie.distortion._rows.pair_distances import pair_chunks
 
 _LOG2 = float(np.log(2.0))
 # How much the step shrinks after each pass.
@@ -131,49 +131,49 @@ class IDivergence(Learned):
         brought = self.even * np.log(self.even) - self.even - self.even * logs + centres
         return logs, centres + self.smoothing * brought
 
-    def stand_in(self, rows: Floats) -> Floats:
+    def centres_from_means(self, rows: Floats) -> Floats:
         """Centres that stand where rows, or means of rows, are: smoothed."""
         return (rows + self.smoothing * self.even) / (1.0 + self.smoothing)
 
-    def as_centres(self, given: Floats) -> Floats:
+    def validated_centres(self, given: Floats) -> Floats:
         """Centres as the user gave them; smoothed where they have zeros."""
         if (given < 0).any():
             raise ValueError(f"centre {int(np.argmax((given < 0).any(axis=1)))} has a value below zero.")
-        return given if (given > 0).all() else self.stand_in(given)
+        return given if (given > 0).all() else self.centres_from_means(given)
 
     # ---- pairs and the step ---------------------------------------------------------------------------
 
-    def gaps(self, rows: Any, i: Index, j: Index) -> Floats:
+    def pair_distances(self, rows: Any, i: Index, j: Index) -> Floats:
         """How far pairs of rows are apart: the divergence of both to their mean."""
         found = np.empty(len(i))
-        for part in pair_blocks(rows, len(i)):
-            found[part] = np.asarray(_to_mean(rows[i[part]], rows[j[part]]) @ self.metric)
+        for chunk in pair_chunks(rows, len(i)):
+            found[chunk] = np.asarray(_to_mean(rows[i[chunk]], rows[j[chunk]]) @ self.metric)
         return np.maximum(found, 0.0)
 
     def ceiling(self) -> float:
         """The most that pairs could be apart: as two of the largest rows with nothing in common."""
         return 2.0 * _LOG2 * float(np.asarray(self.points.X @ self.metric).max())
 
-    def gradient(self, sums: Floats, masses: Floats, centres: Floats, pull: Any) -> Floats:
+    def gradient(self, sums: Floats, masses: Floats, centres: Floats, broken: Any) -> Floats:
         """Slope of the objective in the weights, labels and centres held."""
         entropy, total = self._columns
         logs, brought = self._by_feature(centres)
         slope = entropy - total - np.einsum("hj,hj->j", sums, logs) + masses @ brought
-        if pull is None:
+        if broken is None:
             return slope
-        for part in pair_blocks(pull.rows, len(pull.i)):
-            apart = _to_mean(pull.rows[pull.i[part]], pull.rows[pull.j[part]])
-            slope += np.asarray(pull.pull[part] @ apart).ravel()
-        paid = -float(pull.pull[pull.apart].sum())
+        for chunk in pair_chunks(broken.rows, len(broken.i)):
+            apart = _to_mean(broken.rows[broken.i[chunk]], broken.rows[broken.j[chunk]])
+            slope += np.asarray(broken.signed_strength[chunk] @ apart).ravel()
+        paid = -float(broken.signed_strength[broken.apart].sum())
         sizes = np.asarray(self.points.X @ self.metric)
         longest = int(np.argmax(sizes >= (1.0 - 1e-9) * sizes.max()))  # rounding decides nothing
         return slope + 2.0 * _LOG2 * paid * self.points.rows(np.array([longest]))[0]
 
     def step_from(
-        self, labels: Labels, totals: Any, centres: Floats, pull: Any, core: Index
+        self, labels: Labels, totals: Any, centres: Floats, broken: Any, core: Index
     ) -> Callable[[float], Floats]:
         """The weights after a part of a step down the slope; or after the whole of one up, its mean held."""
-        slope = self.gradient(totals[0], totals[1], centres, pull)
+        slope = self.gradient(totals[0], totals[1], centres, broken)
         before, step = self.metric, self.step
         if not self.climbs:
             return lambda share: np.maximum(before - share * step * slope, LEAST_WEIGHT)

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from coterie._arrays import Floats, Index, Labels
 from coterie.distortion._base import Distortion
-from coterie.distortion._rows.pair_distances import pair_blocks, squared_gaps
+from coterie.distortion._rows.pair_distances import pair_chunks, squared_pair_distances
 
 # The least weight of a feature: at zero a row could lose its length.
 LEAST_WEIGHT = 1e-5
@@ -21,8 +21,8 @@ class Learned(Distortion):
 
     A class says `begin` (the metric that every start begins with), `use` (put one in place), how far pairs
     are apart (`embedded`: rows in a space where that is a squared distance, which the closure of pairs asks
-    for; or `gaps` itself) and could be (`ceiling`), and how it learns: `learn`, the best metric at once
-    (`closed`), or `step_from`, the metric after a part of a step.
+    for; or `pair_distances` itself) and could be (`ceiling`), and how it learns: `learn`, the best metric at
+    once (`closed`), or `step_from`, the metric after a part of a step.
     """
 
     # a metric for each cluster; the best one in closed form; rows are scaled by the metric; a step is halved
@@ -54,9 +54,9 @@ class Learned(Distortion):
         """Rows in a space where squared distances are those of the metric; CSR stays CSR."""
         raise NotImplementedError
 
-    def gaps(self, rows: Any, i: Index, j: Index) -> Floats:
+    def pair_distances(self, rows: Any, i: Index, j: Index) -> Floats:
         """How far pairs of rows are apart."""
-        return squared_gaps(self.embedded(rows), i, j)
+        return squared_pair_distances(self.embedded(rows), i, j)
 
     def held_back(self) -> float:
         """What pseudo-items cost that keep the metric finite."""
@@ -89,7 +89,7 @@ class BrokenPairs:
         Rows of the items of the core.
     i, j : array of int
         The ends of each pair, as numbers of rows.
-    pull : array
+    signed_strength : array
         The strength of a must-link, minus that of a cannot-link.
     apart : array of bool
         Which are cannot-links; a strength may be below zero, where it corrects another.
@@ -102,7 +102,7 @@ class BrokenPairs:
     rows: Any
     i: Index
     j: Index
-    pull: Floats
+    signed_strength: Floats
     apart: Any
     labels: Labels
     k: int
@@ -115,14 +115,14 @@ class BrokenPairs:
         """
         width = self.rows.shape[1]
         shape = (width, width) if full else (width,)
-        boxes = -np.bincount(self.labels[self.i][self.apart], self.pull[self.apart], self.k)
+        boxes = -np.bincount(self.labels[self.i][self.apart], self.signed_strength[self.apart], self.k)
         total = np.zeros((self.k, *shape))
         # by cluster, either end of a must-link has half of it; both ends of a cannot-link are in one cluster
         both = (self.i, self.j) if by_cluster else (self.i,)
         for ends in both:
-            for part in pair_blocks(self.rows, len(self.i)):
-                away = self.rows[self.i[part]] - self.rows[self.j[part]]
-                label, share = self.labels[ends[part]], self.pull[part] / len(both)
+            for chunk in pair_chunks(self.rows, len(self.i)):
+                away = self.rows[self.i[chunk]] - self.rows[self.j[chunk]]
+                label, share = self.labels[ends[chunk]], self.signed_strength[chunk] / len(both)
                 if full:
                     for h in np.unique(label).tolist():
                         mine = label == h
@@ -140,7 +140,7 @@ class BrokenPairs:
         """With W the pulls as a symmetric matrix: sums over i of `u_i (W U)_i`, and `u_i . A (W U)_i`."""
         n = self.rows.shape[0]
         ends = np.concatenate([self.i, self.j]), np.concatenate([self.j, self.i])
-        near = sparse.csr_matrix((np.tile(self.pull, 2), ends), (n, n)) @ rows
+        near = sparse.csr_matrix((np.tile(self.signed_strength, 2), ends), (n, n)) @ rows
         if sparse.issparse(rows):
             both = rows.multiply(near)
             return np.asarray(both.sum(axis=0)).ravel(), np.asarray(both @ metric).ravel()

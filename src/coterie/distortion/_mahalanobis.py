@@ -22,7 +22,7 @@ from coterie._compiled import chunk_rows, over_chunks
 from coterie.distortion._learned import BrokenPairs, Learned
 from coterie.distortion._metric_floor import LEAST, DiagonalBox, FullBox
 from coterie.distortion._rows.expanded import ExpandedPoints, expanded
-from coterie.distortion._rows.pair_distances import pair_blocks, squared_gaps
+from coterie.distortion._rows.pair_distances import pair_chunks, squared_pair_distances
 from coterie.distortion._sqeuclidean import SquaredEuclidean
 
 # Chunks of which rows are copied are so much smaller.
@@ -38,7 +38,7 @@ class Mahalanobis(Learned, SquaredEuclidean):
 
     counted: ClassVar[str] = "distances to the centres under the metric, less its log-determinant"
     compares: ClassVar[bool] = False
-    share: ClassVar[float] = 1.0
+    objective_factor: ClassVar[float] = 1.0
     # the best metric is known in closed form, and the sums by cluster do not hang on it
     closed: ClassVar[bool] = True
 
@@ -63,7 +63,7 @@ class Mahalanobis(Learned, SquaredEuclidean):
     def box(self) -> Any:
         """How far the data reach."""
         if self.full:
-            return FullBox(self.plain.points, self.moments, self.total, self.mass)
+            return FullBox(self.plain.points, self.moments, self.total, self.sample_weight)
         return DiagonalBox(self.plain.points, self.moments, self.total)
 
     def check_range(self) -> None:
@@ -128,8 +128,8 @@ class Mahalanobis(Learned, SquaredEuclidean):
         """Put the best metric in place; returns by which share it changed, at most."""
         bracket, mass = self._within(sums, masses, centres), float(masses.sum())
         if broken is not None:
-            gaps, boxes = broken.scatter(self.full, False)
-            bracket = bracket + gaps + float(boxes) * self.box.bound
+            scatter, boxes = broken.scatter(self.full, False)
+            bracket = bracket + scatter + float(boxes) * self.box.bound
         if self.shrinkage:
             bracket = bracket + self.shrinkage / self.total * self.box.scatter
         before = self.metric
@@ -151,21 +151,21 @@ class Mahalanobis(Learned, SquaredEuclidean):
         """The most that pairs could be apart."""
         return float((self.box.bound * self.metric).sum())
 
-    def to_own(self, labels: Labels, centres: Floats) -> Floats:
+    def cost_to_assigned(self, labels: Labels, centres: Floats) -> Floats:
         """Weighted squared distance of each item to its centre, under the metric."""
-        gaps = np.empty(self.plain.points.n)
+        cost = np.empty(self.plain.points.n)
 
         def job(start: int, stop: int) -> None:
-            gaps[start:stop] = self._to_own(start, stop, labels[start:stop], centres)
+            cost[start:stop] = self._cost_to_assigned(start, stop, labels[start:stop], centres)
 
         width = _COPIED * self.plain.points.d ** (1 + self.full)
-        over_chunks(job, len(gaps), chunk_rows(len(gaps), width, 0))
-        return self.weighted(gaps)
+        over_chunks(job, len(cost), chunk_rows(len(cost), width, 0))
+        return self.weighted(cost)
 
-    def _to_own(self, start: int, stop: int, labels: Labels, centres: Floats) -> Floats:
-        return _gaps(self.plain.points.X[start:stop], labels, centres, self.metric)
+    def _cost_to_assigned(self, start: int, stop: int, labels: Labels, centres: Floats) -> Floats:
+        return _squares_under(self.plain.points.X[start:stop], labels, centres, self.metric)
 
-    def alone(self, items: Index) -> float:
+    def single_cluster_cost(self, items: Index) -> float:
         return _around_mean(self.embedded(self.plain.points.X[items]), self.weights(items))
 
     def distances_to(self, centres: Floats) -> Floats:
@@ -241,8 +241,8 @@ class MahalanobisByCluster(Mahalanobis):
         """Put the best metrics in place; a cluster without items keeps the one it had."""
         brackets = self._within_each(sums, masses, centres)
         if broken is not None:
-            gaps, boxes = broken.scatter(self.full, True)
-            brackets = brackets + gaps + boxes.reshape((-1,) + (1,) * self.box.bound.ndim) * self.box.bound
+            scatter, boxes = broken.scatter(self.full, True)
+            brackets = brackets + scatter + boxes.reshape((-1,) + (1,) * self.box.bound.ndim) * self.box.bound
         if self.shrinkage:
             brackets = brackets + self.shrinkage / self.total * self.box.scatter
         before, found = self.metric, self.metric.copy()
@@ -254,16 +254,16 @@ class MahalanobisByCluster(Mahalanobis):
         self.use(found)
         return _change(before, found, self.full)
 
-    def gaps(self, rows: Any, i: Index, j: Index) -> Floats:
+    def pair_distances(self, rows: Any, i: Index, j: Index) -> Floats:
         """How far pairs of rows are apart under each metric, pairs x clusters."""
         if self.full:
-            apart = [squared_gaps(self.embedded_by(h, rows), i, j) for h in range(len(self.metric))]
+            apart = [squared_pair_distances(self.embedded_by(h, rows), i, j) for h in range(len(self.metric))]
             return np.column_stack(apart)
         found = np.empty((len(i), len(self.metric)))
-        for part in pair_blocks(rows, len(i)):
-            away = rows[i[part]] - rows[j[part]]
+        for chunk in pair_chunks(rows, len(i)):
+            away = rows[i[chunk]] - rows[j[chunk]]
             squares = away.multiply(away) if sparse.issparse(away) else away * away
-            found[part] = squares @ self.metric.T
+            found[chunk] = squares @ self.metric.T
         return found
 
     def ceiling(self) -> Any:
@@ -274,18 +274,18 @@ class MahalanobisByCluster(Mahalanobis):
         """Rows in a space where squared distances are those of the metric of cluster h."""
         return _embedded(rows, self.metric[h])
 
-    def _to_own(self, start: int, stop: int, labels: Labels, centres: Floats) -> Floats:
+    def _cost_to_assigned(self, start: int, stop: int, labels: Labels, centres: Floats) -> Floats:
         X = self.plain.points.X[start:stop]
-        gaps = np.empty(stop - start)
+        cost = np.empty(stop - start)
         for h in np.unique(labels).tolist():
             mine = np.flatnonzero(labels == h)
-            gaps[mine] = _gaps(X[mine], labels[mine], centres, self.metric[h])
-        return gaps
+            cost[mine] = _squares_under(X[mine], labels[mine], centres, self.metric[h])
+        return cost
 
-    def alone(self, items: Index) -> float:
-        mass, X = self.weights(items), self.plain.points.X[items]
+    def single_cluster_cost(self, items: Index) -> float:
+        weight, X = self.weights(items), self.plain.points.X[items]
         # a new cluster takes over the metric of the old one: whichever that is, it is no dearer than this
-        return max(_around_mean(self.embedded_by(h, X), mass) for h in range(len(self.metric)))
+        return max(_around_mean(self.embedded_by(h, X), weight) for h in range(len(self.metric)))
 
     def _spots(self, centres: Floats) -> Any:
         return [self.embedded_by(h, centres[[h]]) for h in range(len(centres))]
@@ -293,14 +293,14 @@ class MahalanobisByCluster(Mahalanobis):
     def _distances(self, X: Any, spots: Any) -> Floats:
         """Distances of rows to the centres; squared, they count what a metric costs beside the others."""
         beside = self.log_det.max() - self.log_det
-        gaps = [
+        squared = [
             euclidean_distances(self.embedded_by(h, X), spot, squared=True) + beside[h]
             for h, spot in enumerate(spots)
         ]
-        return np.sqrt(np.hstack(gaps))
+        return np.sqrt(np.hstack(squared))
 
 
-def _gaps(X: Any, labels: Labels, centres: Floats, metric: Any) -> Floats:
+def _squares_under(X: Any, labels: Labels, centres: Floats, metric: Any) -> Floats:
     """Squared distances of rows to their centres under one metric."""
     if sparse.issparse(X):
         slopes = centres * metric
@@ -319,15 +319,15 @@ def _embedded(rows: Any, metric: Any) -> Any:
     return rows @ (turn * np.sqrt(np.maximum(size, 0.0)))
 
 
-def _around_mean(rows: Any, mass: Floats) -> float:
+def _around_mean(rows: Any, weight: Floats) -> float:
     """Weighted squared distances to the mean, summed."""
-    total = max(float(mass.sum()), _TINY)
+    total = max(float(weight.sum()), _TINY)
     if sparse.issparse(rows):
-        middle = np.asarray(mass @ rows).ravel()
+        middle = np.asarray(weight @ rows).ravel()
         squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-        return max(float(mass @ squares) - float(middle @ middle) / total, 0.0)
-    middle = mass @ rows / total
-    return float(mass @ ((rows - middle) ** 2).sum(axis=1))
+        return max(float(weight @ squares) - float(middle @ middle) / total, 0.0)
+    middle = weight @ rows / total
+    return float(weight @ ((rows - middle) ** 2).sum(axis=1))
 
 
 def _change(before: Any, after: Any, full: bool) -> float:

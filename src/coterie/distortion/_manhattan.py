@@ -25,10 +25,10 @@ _ROUNDING = 1e-12
 
 
 @kernel
-def _fill(X: Any, across: Any, mass: Any, start: int, stop: int, first: int, score: Any, out: Any) -> None:
+def _fill(X: Any, across: Any, weight: Any, start: int, stop: int, first: int, score: Any, out: Any) -> None:
     """Write costs of rows `start` to `stop` to `out`, whose row 0 is the row `first`.
 
-    `across` is d x k: the centres lie side by side. `score` is scratch of length k; `mass` may be empty.
+    `across` is d x k: the centres lie side by side. `score` is scratch of length k; `weight` may be empty.
     """
     d, k = across.shape
     for row in range(start, stop):
@@ -38,7 +38,7 @@ def _fill(X: Any, across: Any, mass: Any, start: int, stop: int, first: int, sco
             value = np.float64(X[row, j])
             for h in range(k):
                 score[h] += abs(value - across[j, h])
-        m = mass[row] if mass.shape[0] > 0 else 1.0
+        m = weight[row] if weight.shape[0] > 0 else 1.0
         for h in range(k):
             out[row - first, h] = m * score[h]
 
@@ -50,7 +50,7 @@ def _fill_sparse(
     indptr: Any,
     across: Any,
     lengths: Any,
-    mass: Any,
+    weight: Any,
     start: int,
     stop: int,
     first: int,
@@ -67,7 +67,7 @@ def _fill_sparse(
             j = indices[t]
             for h in range(k):
                 score[h] += abs(value - across[j, h]) - abs(across[j, h])
-        m = mass[row] if mass.shape[0] > 0 else 1.0
+        m = weight[row] if weight.shape[0] > 0 else 1.0
         for h in range(k):
             out[row - first, h] = m * max(score[h], 0.0)
 
@@ -86,14 +86,14 @@ def _own(X: Any, labels: Any, centres: Any, start: int, stop: int, out: Any) -> 
 
 
 @kernel
-def _median(value: Any, mass: Any, m: int, before: float) -> float:
+def _median(value: Any, weight: Any, m: int, before: float) -> float:
     """The weighted median of `value[:m]`: `before` if that is one, else the middle of all medians.
 
-    Puts `value[:m]` and `mass[:m]` (all positive) into another order.
+    Puts `value[:m]` and `weight[:m]` (all positive) into another order.
     """
     total = 0.0
     for t in range(m):
-        total += mass[t]
+        total += weight[t]
     rounding = _ROUNDING * total
     half = total / 2.0
     left, right = 0, m
@@ -110,17 +110,17 @@ def _median(value: Any, mass: Any, m: int, before: float) -> float:
         less = same = 0.0
         while at < high:
             if value[at] < pivot:
-                less += mass[at]
+                less += weight[at]
                 value[low], value[at] = value[at], value[low]
-                mass[low], mass[at] = mass[at], mass[low]
+                weight[low], weight[at] = weight[at], weight[low]
                 low += 1
                 at += 1
             elif value[at] > pivot:
                 high -= 1
                 value[high], value[at] = value[at], value[high]
-                mass[high], mass[at] = mass[at], mass[high]
+                weight[high], weight[at] = weight[at], weight[high]
             else:
-                same += mass[at]
+                same += weight[at]
                 at += 1
         if low > left and below + less >= half - rounding:
             right = low
@@ -141,7 +141,7 @@ def _median(value: Any, mass: Any, m: int, before: float) -> float:
 
 @kernel
 def _medians(
-    X: Any, rows: Any, mass: Any, start: int, stop: int, value: Any, own: Any, before: Any, out: Any
+    X: Any, rows: Any, weight: Any, start: int, stop: int, value: Any, own: Any, before: Any, out: Any
 ) -> None:
     """Write medians of the features `start` to `stop` over some rows; `value` and `own` are scratch."""
     m = rows.shape[0]
@@ -150,15 +150,15 @@ def _medians(
             value[j - start, t] = X[rows[t], j]
     for j in range(start, stop):
         for t in range(m):
-            own[t] = mass[rows[t]] if mass.shape[0] > 0 else 1.0
+            own[t] = weight[rows[t]] if weight.shape[0] > 0 else 1.0
         out[j] = _median(value[j - start], own, m, before[j])
 
 
 @kernel
 def _medians_sparse(
-    data: Any, mass: Any, indptr: Any, total: float, value: Any, own: Any, before: Any, out: Any
+    data: Any, weight: Any, indptr: Any, total: float, value: Any, own: Any, before: Any, out: Any
 ) -> None:
-    """Write medians of the columns of a CSC matrix whose rows weigh `total`; `mass` is that of each entry.
+    """Write medians of the columns of a CSC matrix whose rows weigh `total`; `weight` is one an entry.
 
     `value` and `own` are scratch, one longer than the longest column.
     """
@@ -167,9 +167,9 @@ def _medians_sparse(
         below = above = 0.0
         for t in range(indptr[j], indptr[j + 1]):
             if data[t] < 0:
-                below += mass[t]
+                below += weight[t]
             elif data[t] > 0:
-                above += mass[t]
+                above += weight[t]
         if max(below, above) < total / 2.0 - rounding:
             out[j] = 0.0
             continue
@@ -177,7 +177,7 @@ def _medians_sparse(
         for t in range(indptr[j], indptr[j + 1]):
             if data[t] != 0:
                 value[m] = data[t]
-                own[m] = mass[t]
+                own[m] = weight[t]
                 m += 1
         if total - below - above > rounding:
             value[m] = 0.0
@@ -199,7 +199,7 @@ class Manhattan(Distortion):
         return self.best_centres(np.zeros(self.points.n, dtype=np.int32), None, nowhere)[0]
 
     @cached_property
-    def spread(self) -> float:
+    def total_cost(self) -> float:
         return self.inertia(np.zeros(self.points.n, dtype=np.int32), None, self.middle[None])
 
     def check_range(self) -> None:
@@ -215,19 +215,23 @@ class Manhattan(Distortion):
         if not width <= most or 0 < width < least:
             raise out_of_range("distances", "small" if width < least else "large", X)
 
-    def alone(self, items: Index) -> float:
-        mass = self.mass[items] if len(self.mass) else None
-        return 0.0 if mass is not None and not mass.any() else type(self)(self.points.X[items], mass).spread
+    def single_cluster_cost(self, items: Index) -> float:
+        weight = self.sample_weight[items] if len(self.sample_weight) else None
+        return (
+            0.0
+            if weight is not None and not weight.any()
+            else type(self)(self.points.X[items], weight).total_cost
+        )
 
     @property
-    def tolerance_unit(self) -> float:
+    def tol_scale(self) -> float:
         """Mean deviation of the features, squared as shifts of centres are."""
-        return (self.spread / (self.total * self.points.d)) ** 2
+        return (self.total_cost / (self.total * self.points.d)) ** 2
 
     def fill_costs(self, centres: Floats, out: Any) -> None:
         width = max(self._per_row() * len(centres), 1)
         over_chunks(
-            lambda start, stop: self._fill(start, stop, centres, self.mass, 0, out),
+            lambda start, stop: self._fill(start, stop, centres, self.sample_weight, 0, out),
             self.points.n,
             chunk_rows(self.points.n, width, 0),
         )
@@ -236,7 +240,7 @@ class Manhattan(Distortion):
         labels = np.empty(self.points.n, dtype=np.int32)
 
         def job(start: int, stop: int) -> None:
-            labels[start:stop] = self.block(start, stop, centres).argmin(axis=1)
+            labels[start:stop] = self.chunk_costs(start, stop, centres).argmin(axis=1)
 
         width = max(self._per_row() * len(centres), 1)
         over_chunks(job, self.points.n, chunk_rows(self.points.n, width, 0))
@@ -246,20 +250,20 @@ class Manhattan(Distortion):
         """What `fill_costs` leaves out: nothing."""
         return np.zeros(self.points.n)
 
-    def block(self, start: int, stop: int, centres: Floats) -> Floats:
+    def chunk_costs(self, start: int, stop: int, centres: Floats) -> Floats:
         out = np.empty((stop - start, len(centres)))
         self._fill(start, stop, centres, NOTHING, start, out)
         return out
 
-    def _fill(self, start: int, stop: int, centres: Floats, mass: Floats, first: int, out: Any) -> None:
+    def _fill(self, start: int, stop: int, centres: Floats, weight: Floats, first: int, out: Any) -> None:
         X = self.points.X
         across, score = np.ascontiguousarray(centres.T, dtype=np.float64), np.empty(len(centres))
         if sparse.issparse(X):
             lengths = np.abs(across).sum(axis=0)
             entries = X.data, X.indices, X.indptr
-            _fill_sparse(*entries, across, lengths, mass, start, stop, first, score, out)
+            _fill_sparse(*entries, across, lengths, weight, start, stop, first, score, out)
         else:
-            _fill(X, across, mass, start, stop, first, score, out)
+            _fill(X, across, weight, start, stop, first, score, out)
 
     def _per_row(self) -> int:
         X = self.points.X
@@ -273,8 +277,8 @@ class Manhattan(Distortion):
         """
         k, d = before.shape
         counted = (labels >= 0) & (labels < k)
-        if len(self.mass):
-            counted &= self.mass > 0
+        if len(self.sample_weight):
+            counted &= self.sample_weight > 0
         items = np.flatnonzero(counted)
         items = items[np.argsort(labels[items], kind="stable")]
         ends = np.searchsorted(labels[items], np.arange(k + 1))
@@ -297,16 +301,16 @@ class Manhattan(Distortion):
         X = self.points.X
         if sparse.issparse(X):
             columns = X[rows].tocsc()
-            mass = self.weights(rows)
+            weight = self.weights(rows)
             longest = int(np.diff(columns.indptr).max(initial=0)) + 1
             value, own = np.empty(longest, dtype=X.dtype), np.empty(longest)
-            entries = columns.data, mass[columns.indices], columns.indptr
-            _medians_sparse(*entries, float(mass.sum()), value, own, before, out)
+            entries = columns.data, weight[columns.indices], columns.indptr
+            _medians_sparse(*entries, float(weight.sum()), value, own, before, out)
         else:
             value, own = np.empty((stop - start, len(rows)), dtype=X.dtype), np.empty(len(rows))
-            _medians(X, rows, self.mass, start, stop, value, own, before, out)
+            _medians(X, rows, self.sample_weight, start, stop, value, own, before, out)
 
-    def to_own(self, labels: Labels, centres: Floats) -> Floats:
+    def cost_to_assigned(self, labels: Labels, centres: Floats) -> Floats:
         """Weighted distortion of each item, by its definition; 0 for the label -1."""
         X, n = self.points.X, self.points.n
         if sparse.issparse(X):
@@ -326,7 +330,7 @@ class Manhattan(Distortion):
 
     def inertia(self, labels: Labels, totals: Any, centres: Floats) -> float:
         """The distortion of all items that have a cluster; `totals` are not needed."""
-        return float(self.to_own(labels, centres).sum())
+        return float(self.cost_to_assigned(labels, centres).sum())
 
     @classmethod
     def distances(cls, X: Any, centres: Any) -> Any:

@@ -1,4 +1,4 @@
-"""How far the data reach, for learned metrics: what bounds every pair, where a metric starts, its floor.
+"""Bounds for learned metrics, from the range of the data: the farthest pair, the first metric, its floor.
 
 A metric is learned as the inverse of a mean of squares, so it needs a floor: no direction is taken to be
 narrower than 1e-9 of the squared range of the data there. A direction in which the data do not reach at all
@@ -99,8 +99,8 @@ class FullBox:
             return float((((along - (low + high) / 2.0) * inverse) ** 2).sum(axis=1).max())
 
         wide = max(1.0, 4.0 * max(over_chunks(farthest, points.n, rows)))
-        turned = scale[:, None] * axes
-        self.bound: Any = wide * (turned * np.where(flat, 0.0, reach) ** 2) @ turned.T
+        scaled_axes = scale[:, None] * axes
+        self.bound: Any = wide * (scaled_axes * np.where(flat, 0.0, reach) ** 2) @ scaled_axes.T
         idle = ((axes / scale[:, None]) ** 2).sum(axis=0) / plain.unit
         floor = np.sqrt(np.where(flat, idle, LEAST * reach**2))
         self.whiten = axes / scale[:, None] / floor

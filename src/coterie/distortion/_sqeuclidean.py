@@ -26,7 +26,7 @@ class SquaredEuclidean(Distortion):
 
     unit: ClassVar[str] = "squared distance"
     # the objectives of the soft methods count half the squared distance
-    share: ClassVar[float] = 0.5
+    objective_factor: ClassVar[float] = 0.5
 
     def __init__(self, X: Any, sample_weight: Floats | None = None) -> None:
         super().__init__(X, sample_weight)
@@ -35,7 +35,7 @@ class SquaredEuclidean(Distortion):
     @cached_property
     def moments(self) -> tuple[Floats, Floats]:
         """The mean of the items, and the squared gaps to it by feature."""
-        return self.plain.points.moments(self.mass)
+        return self.plain.points.moments(self.sample_weight)
 
     @property
     def middle(self) -> Floats:
@@ -43,23 +43,23 @@ class SquaredEuclidean(Distortion):
         return self.moments[0]
 
     @property
-    def spread(self) -> float:
+    def total_cost(self) -> float:
         return float(self.moments[1].sum())
 
     @property
-    def tolerance_unit(self) -> float:
+    def tol_scale(self) -> float:
         """Mean variance of the features."""
-        return self.spread / (self.total * self.plain.points.d)
+        return self.total_cost / (self.total * self.plain.points.d)
 
     def check_range(self) -> None:
         """Raise where squares of the features leave the range of their type: all distances would be equal."""
         X = self.points.X
         if sparse.issparse(X):
             width = np.abs(X.data).max(initial=0.0)
-        elif len(self.mass):
+        elif len(self.sample_weight):
             width = np.max(X.max(axis=0).astype(np.float64) - X.min(axis=0))
         else:
-            width = np.sqrt(self.spread / self.total)
+            width = np.sqrt(self.total_cost / self.total)
         with np.errstate(over="ignore"):
             scale = float(np.float64(width) ** 2)
         limits = np.finfo(X.dtype)
@@ -70,7 +70,9 @@ class SquaredEuclidean(Distortion):
 
     def own_part(self, rows: Any) -> Floats:
         """The squared distance to the typical row."""
-        return as_points(rows).to_own(np.zeros(rows.shape[0], dtype=np.int32), self.typical[None])
+        return as_points(rows).squares_to_assigned(
+            np.zeros(rows.shape[0], dtype=np.int32), self.typical[None]
+        )
 
     def linear(self, centres: Floats) -> tuple[Floats, Floats]:
         away = centres - self.typical
@@ -80,24 +82,24 @@ class SquaredEuclidean(Distortion):
         shifted = sums - masses[:, None] * self.middle
         away = centres - self.middle
         around = masses @ np.einsum("hj,hj->h", away, away) - 2.0 * np.einsum("hj,hj->", shifted, away)
-        return max(self.spread + float(around), 0.0)
+        return max(self.total_cost + float(around), 0.0)
 
-    def to_own(self, labels: Labels, centres: Floats) -> Floats:
-        return self.weighted(self.points.to_own(labels, centres))
+    def cost_to_assigned(self, labels: Labels, centres: Floats) -> Floats:
+        return self.weighted(self.points.squares_to_assigned(labels, centres))
 
-    def block(self, start: int, stop: int, centres: Floats) -> Floats:
+    def chunk_costs(self, start: int, stop: int, centres: Floats) -> Floats:
         return self.points.squared_distances(start, stop, centres, self.middle)
 
-    def alone(self, items: Index) -> float:
-        mass, sums = self.weights(items), self.total_of(items)
+    def single_cluster_cost(self, items: Index) -> float:
+        weight, sums = self.weights(items), self.total_of(items)
         if sparse.issparse(self.points.X):
             part = self.points.X[items]
             squares = np.asarray(part.multiply(part).sum(axis=1)).ravel()
-            return max(float(mass @ squares) - float(sums @ sums) / max(float(mass.sum()), _TINY), 0.0)
-        centre = sums / max(float(mass.sum()), _TINY)
+            return max(float(weight @ squares) - float(sums @ sums) / max(float(weight.sum()), _TINY), 0.0)
+        centre = sums / max(float(weight.sum()), _TINY)
         parts = (items[start : start + 4096] for start in range(0, len(items), 4096))
         found = [((self.points.rows(part) - centre) ** 2).sum(axis=1) for part in parts]
-        return float(mass @ np.concatenate(found))
+        return float(weight @ np.concatenate(found))
 
     @classmethod
     def distances(cls, X: Any, centres: Any) -> Any:

@@ -37,7 +37,7 @@ from coterie.exceptions import DeadEndError, DeadEndWarning, InfeasibleConstrain
 from coterie.hierarchy._linkage.blocked import Blocked
 from coterie.hierarchy._linkage.islands import check_links_on_map, island_sizes, pieces
 from coterie.hierarchy._linkage.matrix import check_room, make_even
-from coterie.hierarchy._linkage.merging import LINKAGES, Data, find_merges, in_range
+from coterie.hierarchy._linkage.merging import LINKAGES, LinkageInput, find_merges, in_range
 from coterie.hierarchy._linkage.regions import handed_over
 from coterie.hierarchy._linkage.repair import repaired
 from coterie.hierarchy._linkage.tree import cut, linkage_matrix
@@ -244,7 +244,7 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
             check_links_on_map(self._graph, known, rules.unit)
             sizes = island_sizes(self._graph, known, rules, k if strict else None)
         X, unit = in_range(self._prepared(X, rules.n_units), self.metric)  # heights go back by the unit
-        data = Data(X, self.metric, self.linkage, self._graph, self.propagate)
+        data = LinkageInput(X, self.metric, self.linkage, self._graph, self.propagate)
         with progress(self, X, max_steps=_steps(rules.n_units), name="part") as starts, starts() as step:
             left, right, height = find_merges(data, rules, step)
         self._keep_tree(*linkage_matrix(rules.unit, left, right, height * unit))
@@ -350,7 +350,7 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
         self.n_roots_ = self.n_leaves_ - n_legal
         self._n_legal = n_legal
 
-    def _cut(self, data: Data, known: Constraints, rules: Rules, roots: Any) -> None:
+    def _cut(self, data: LinkageInput, known: Constraints, rules: Rules, roots: Any) -> None:
         """Labels from the tree, or from what happens at a dead end."""
         k, n, legal = self.n_clusters, self.n_leaves_, self._n_legal
         n_joined = n - rules.n_units
@@ -370,12 +370,12 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
         self.objective_ = float(self.history_[-1])
         self.converged_ = True
 
-    def _end(self, data: Data, known: Constraints, rules: Rules, roots: Any, k: int) -> None:
+    def _end(self, data: LinkageInput, known: Constraints, rules: Rules, roots: Any, k: int) -> None:
         """More clusters are left than were asked for."""
-        told = f"Merging ended at {self.n_roots_:,} clusters, not {k:,}: no further merge is legal."
+        message = f"Merging ended at {self.n_roots_:,} clusters, not {k:,}: no further merge is legal."
         if self.on_dead_end == "raise":
             raise DeadEndError(
-                f"{told}\n{self.blocked_}\nThat does not mean that {k:,} clusters are impossible: "
+                f"{message}\n{self.blocked_}\nThat does not mean that {k:,} clusters are impossible: "
                 'on_dead_end="repair" looks for them, "warn" takes what is left.'
             )
         why = ""
@@ -394,7 +394,7 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
             why += f" {self.blocked_.islands_told()}"
         first = next(iter(self.blocked_), None)
         example = "" if first is None else f" For example {first.told}."
-        warn_user(f"{told}{why}{example} See blocked_.", DeadEndWarning)
+        warn_user(f"{message}{why}{example} See blocked_.", DeadEndWarning)
 
     def account(self) -> Account:
         """How clusters were merged, and what ended it; see `ConstrainedClusterMixin.account`."""

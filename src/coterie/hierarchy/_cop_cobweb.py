@@ -27,10 +27,10 @@ from coterie.constraints import Constraints
 from coterie.hierarchy._cobweb.category_utility import category_utility
 from coterie.hierarchy._cobweb.columns import nominal_mask, read_columns
 from coterie.hierarchy._cobweb.state import (
+    ConceptTree,
     Floats,
     Index,
     Items,
-    Tree,
     no_tree,
     read_statements,
     with_more_room,
@@ -225,10 +225,12 @@ class COPCobweb(ConstrainedClusterMixin, BaseEstimator):
         spread[spread == 0.0] = 1.0
         return numeric / spread, 2.0 * largest * spread, AUTO_ACUITY
 
-    def _sort_in(self, X: Any, items: Items, known: Constraints, n_values: int) -> tuple[Tree, Index, Floats]:
+    def _sort_in(
+        self, X: Any, items: Items, known: Constraints, n_values: int
+    ) -> tuple[ConceptTree, Index, Floats]:
         """The tree, the leaf of each must-link component, and the history."""
-        n, told = len(items.order), read_statements(known)
-        tree = no_tree(_FIRST_NODES, items.numeric.shape[1], n_values, told.code.shape[1])
+        n, rules = len(items.order), read_statements(known)
+        tree = no_tree(_FIRST_NODES, items.numeric.shape[1], n_values, rules.code.shape[1])
         home = np.full(known.contracted.n_components, -1, dtype=np.int64)
         history = np.empty(n)
         lines = min(n, _LINES)
@@ -238,18 +240,18 @@ class COPCobweb(ConstrainedClusterMixin, BaseEstimator):
                 while tree.state[0] < stop:
                     if 2 * tree.state[3] + 4 > len(tree.parent):
                         tree = with_more_room(tree)
-                    place(tree, items, told, home, history, stop, _STEPS)
+                    place(tree, items, rules, home, history, stop, _STEPS)
                 step(history[stop - 1])
         return tree, home, history
 
     def account(self) -> Account:
         """As the contract says; what is followed is the category utility, item by item."""
         title = "Minus the category utility after each item"
-        told = (
+        rules = (
             "Minus the category utility of the clusters, after each item. It goes up and down, since every "
             "item changes what is to be explained."
         )
-        trace = Trace(self.history_, title, told, step="item", first=1.0, stride=1.0)
+        trace = Trace(self.history_, title, rules, step="item", first=1.0, stride=1.0)
         return replace(super().account(), trace=trace)
 
     def __sklearn_tags__(self) -> Any:
@@ -258,7 +260,7 @@ class COPCobweb(ConstrainedClusterMixin, BaseEstimator):
         return tags
 
 
-def _numbered(tree: Tree, leaf: Index) -> tuple[Index, Index, Any]:
+def _numbered(tree: ConceptTree, leaf: Index) -> tuple[Index, Index, Any]:
     """Parents, the node of each item, and its label, with the nodes numbered as the class says."""
     n_nodes = int(tree.state[1])
     parent = tree.parent[:n_nodes]

@@ -82,38 +82,38 @@ def _course(model: Any) -> str:
     """How many merges were made, and the height of the next one."""
     n, made = model.n_leaves_, model.n_iter_
     joined = n - (int(np.max(model.constraints_.components, initial=-1)) + 1)
-    told = f"{count_of(made, 'merge')} of {count_of(n, 'item')}"
+    message = f"{count_of(made, 'merge')} of {count_of(n, 'item')}"
     if joined:
-        told += f", of which {joined:,} only join what must be together (height 0)"
+        message += f", of which {joined:,} only join what must be together (height 0)"
     if model.repaired_:
-        return f"{told}."
+        return f"{message}."
     last = f"; the last was at height {short_number(model.objective_)}" if made > joined else ""
     after = model.distances_[made] if made < n - 1 else np.inf
     if np.isfinite(after):
-        return f"{told}{last}, the next one would be at {short_number(float(after))}."
-    return f"{told}{last}. No further merge is legal." if made < n - 1 else f"{told}{last}."
+        return f"{message}{last}, the next one would be at {short_number(float(after))}."
+    return f"{message}{last}. No further merge is legal." if made < n - 1 else f"{message}{last}."
 
 
 def _neighbours(model: Any) -> list[str]:
     if model.connectivity is None:
         return []
-    told = "Only neighbours merge, along the edges that were given, so that every cluster is connected"
+    message = "Only neighbours merge, along the edges that were given, so that every cluster is connected"
     sizes = list(model.blocked_.islands)
     if model.n_islands_ == 1:
-        return [f"{told}. The graph of neighbours is in one piece."]
+        return [f"{message}. The graph of neighbours is in one piece."]
     shown = f", of {listed([f'{size:,}' for size in sizes])} items" if sizes else ""
     parts = f"{model.n_islands_:,} islands{shown}"
-    return [f"{told}. The graph of neighbours has {parts}; no cluster spans two of them."]
+    return [f"{message}. The graph of neighbours has {parts}; no cluster spans two of them."]
 
 
 def _ended(model: Any) -> str | None:
     asked = model.n_clusters
     if asked is None or model.n_roots_ <= asked:
         return None
-    told = f"Merging ended at {model.n_roots_:,} clusters, not {asked:,}: no further merge was legal."
+    message = f"Merging ended at {model.n_roots_:,} clusters, not {asked:,}: no further merge was legal."
     if model.repaired_:
         return (
-            f"{told} All items were then given clusters anew, {asked:,} in number, so that everything "
+            f"{message} All items were then given clusters anew, {asked:,} in number, so that everything "
             "holds. The clusters of this page are therefore no cut of the tree."
         )
-    return f"{told} These {model.n_roots_:,} are shown."
+    return f"{message} These {model.n_roots_:,} are shown."

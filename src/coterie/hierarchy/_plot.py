@@ -104,14 +104,14 @@ def plot_dendrogram(model: Any, ax: Any = None, *, n_shown: int = 30, labels: An
             kind = kind if row < len(finite) else "vetoed"
             segments[kind].append(list(zip(across, up, strict=True)))
     segments["vetoed"] = _comb(segments["vetoed"], never)
-    told = {
+    texts = {
         "vetoed": f"vetoed: {count_of(len(heights) - len(finite), 'merge')}",
         "must-link": f"must-link: {count_of(n_must, 'merge')}",
     }
     for kind, lines in segments.items():
         if lines:
             # the thick lines lie on the axis, half of them below it
-            drawn = LineCollection(lines, label=told.get(kind), clip_on=kind != "must-link", **_STYLES[kind])
+            drawn = LineCollection(lines, label=texts.get(kind), clip_on=kind != "must-link", **_STYLES[kind])
             ax.add_collection(drawn, autolim=False)
     cut = _cut_height(model, applied, top, never)
     if cut is not None:

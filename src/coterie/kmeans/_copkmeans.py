@@ -11,7 +11,7 @@ from coterie.assign._hard import HardSolver
 from coterie.base import About, instance, one_of, whole
 from coterie.constraints import Constraints
 from coterie.distortion import Distortion
-from coterie.kmeans._engine.loop import Outcome
+from coterie.kmeans._engine.loop import LoopOutcome
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
 from coterie.kmeans._engine.starts import RandomState
 
@@ -151,7 +151,7 @@ class COPKMeans(PrototypeClusterer):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _keep(self, best: Outcome, X: Any) -> None:
+    def _keep(self, best: LoopOutcome, X: Any) -> None:
         super()._keep(best, X)
         self.n_failed_starts_ = best.n_failed
 

@@ -13,7 +13,7 @@ from coterie.distortion import SquaredEuclidean
 from coterie.kmeans._engine.loop import PrototypeLoop
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
 from coterie.kmeans._engine.starts import RandomState
-from coterie.kmeans._prices.cvqe import PricedByCentres, PullingLoop
+from coterie.kmeans._prices.cvqe import CoupledCentresLoop, PricedByCentres
 
 
 class CVQEKMeans(PrototypeClusterer):
@@ -104,7 +104,7 @@ class CVQEKMeans(PrototypeClusterer):
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     monotone: ClassVar[bool] = False
     _fixed_price: ClassVar[bool] = False
-    _share = None
+    _objective_factor = None
     parameter_rules: ClassVar[Any] = {
         **{name: rule for name, rule in SHARED_RULES.items() if name != "metric"},
         "form": one_of("linear", "original"),
@@ -147,4 +147,4 @@ class CVQEKMeans(PrototypeClusterer):
 
     def _loop(self, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
         solver = self._solver(known, distortion, rng)
-        return PullingLoop(distortion, solver, self.n_clusters, self._share_of(distortion))
+        return CoupledCentresLoop(distortion, solver, self.n_clusters, self._objective_factor_of(distortion))

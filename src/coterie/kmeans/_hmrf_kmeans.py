@@ -239,13 +239,14 @@ class HMRFKMeans(LearningClusterer):
             return False
         if not structure.contracted.n_contradictions:
             return True
-        told = structure.explain()
+        explanation = structure.explain()
         if self.closure is True:
             raise InfeasibleConstraintsError(
-                f"contradictory pairs have no closure: {told} Or pass closure=False.", told.conflict
+                f"contradictory pairs have no closure: {explanation} Or pass closure=False.",
+                explanation.conflict,
             )
         warn_user(
-            f"the pairs contradict each other, so what follows from them is left out. {told}",
+            f"the pairs contradict each other, so what follows from them is left out. {explanation}",
             ViolatedConstraintsWarning,
         )
         return False

@@ -44,7 +44,7 @@ from coterie.kmeans._kernel.kernels import (
     graph_kernel,
 )
 from coterie.kmeans._kernel.means import Means
-from coterie.kmeans._kernel.search import Found, Prohibitions, Search, blocks_of
+from coterie.kmeans._kernel.search import HardConstraints, KernelLabels, KernelSearch, chunklets_of
 from coterie.kmeans._kernel.similarities import Units, contracted, links_per_item, statements
 from coterie.kmeans._kernel.starts import KernelStarts
 
@@ -245,12 +245,12 @@ class KernelPCKMeans(
             units = contracted(kernel, unit, mass, in_kernel)
             constant = self._constant(kernel, mass)
             auto = self.weight == "auto"
-            self.weight_ = self._price(units, constant, known, weight) if auto else float(self.weight)
+            self.weight_ = self._auto_weight(units, constant, known, weight) if auto else float(self.weight)
             priced = known if self.weight_ > 0 else known.only_hard()
-            hard = Prohibitions(known, unit, self.n_clusters, rng)
-            said = statements(priced, unit, self.weight_)
-            only = units.only(*said) if self._is_definite else None
-            search = Search(units.plus(*said), hard, blocks_of(priced, unit), constant, rng, only)
+            hard = HardConstraints(known, unit, self.n_clusters, rng)
+            stated = statements(priced, unit, self.weight_)
+            only = units.only(*stated) if self._is_definite else None
+            search = KernelSearch(units.plus(*stated), hard, chunklets_of(priced, unit), constant, rng, only)
             starts = KernelStarts(units, known, unit, hard, self.graph is not None, rng)
             best = self._best_of(X, search, starts)
             self._keep(best, known, kernel, weight, search, units, unit)
@@ -287,7 +287,7 @@ class KernelPCKMeans(
             return float(mass @ kernel.diagonal)
         return float(self.n_clusters) if self.graph == "normalized_cut" else 0.0
 
-    def _price(self, units: Units, constant: float, known: Constraints, weight: Floats) -> float:
+    def _auto_weight(self, units: Units, constant: float, known: Constraints, weight: Floats) -> float:
         """The weight "auto"; 1 where there is no scale, as in data that are all in one place."""
         total = float(weight.sum())
         if self.graph is not None:
@@ -299,13 +299,13 @@ class KernelPCKMeans(
             scale = scale if scale > 1e-12 * abs(constant) else 0.0
         return scale / max(1.0, links_per_item(known)) if scale > 0 else 1.0
 
-    def _best_of(self, X: Any, search: Search, starts: KernelStarts) -> Found:
+    def _best_of(self, X: Any, search: KernelSearch, starts: KernelStarts) -> KernelLabels:
         """Run the starts; the one of the least objective."""
         named = isinstance(self.init, str)
         n_starts = (AUTO_STARTS if named else 1) if self.n_init == "auto" else int(self.n_init)
         go = search.descend if self.moves == "single" else search.batch
 
-        def run(number: int, step: Step) -> Found:
+        def run(number: int, step: Step) -> KernelLabels:
             if not named:
                 begin = starts.given(read_labels(self.init, len(starts.unit), self.n_clusters))
             elif self.init == "components" and number:
@@ -319,11 +319,11 @@ class KernelPCKMeans(
 
     def _keep(
         self,
-        best: Found,
+        best: KernelLabels,
         known: Constraints,
         kernel: ItemKernel,
         weight: Floats,
-        search: Search,
+        search: KernelSearch,
         units: Units,
         unit: Index,
     ) -> None:
@@ -372,7 +372,7 @@ class KernelPCKMeans(
             The cluster of each.
         """
         similarity = self._similarities(X)[2]
-        return self._means.half_gaps(similarity).argmin(axis=1).astype(np.int32)
+        return self._means.half_squared_distances(similarity).argmin(axis=1).astype(np.int32)
 
     def transform(self, X: Any) -> Any:
         """Distance of each row to each mean, in the space of the kernel.
@@ -388,8 +388,8 @@ class KernelPCKMeans(
             In the dtype of X.
         """
         X, rows, similarity = self._similarities(X)
-        gaps = self._maker.own(rows)[:, None] + self._means.half_gaps(similarity)
-        return np.sqrt(np.maximum(gaps, 0.0)).astype(X.dtype)
+        squared = self._maker.own(rows)[:, None] + self._means.half_squared_distances(similarity)
+        return np.sqrt(np.maximum(squared, 0.0)).astype(X.dtype)
 
     @available_if(_has_distances)
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
@@ -406,15 +406,15 @@ class KernelPCKMeans(
             The larger, the better.
         """
         X, rows, similarity = self._similarities(X)
-        gaps = self._maker.own(rows) + self._means.half_gaps(similarity).min(axis=1)
-        nearest = np.maximum(gaps, 0.0)
+        squared = self._maker.own(rows) + self._means.half_squared_distances(similarity).min(axis=1)
+        nearest = np.maximum(squared, 0.0)
         weight = check_sample_weight(sample_weight, X)
         return -float(nearest.sum() if weight is None else weight @ nearest)
 
     def account(self) -> Account:
         """As the contract says, but squares count, and each pair has a price of its own."""
         found = super().account()
-        trace = None if found.trace is None else replace(found.trace, told=objective_words(self, prices=True))
+        trace = None if found.trace is None else replace(found.trace, text=objective_words(self, prices=True))
         return replace(found, price=Price(power=2.0), trace=trace)
 
     def __sklearn_tags__(self) -> Any:

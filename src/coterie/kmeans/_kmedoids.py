@@ -25,8 +25,8 @@ from coterie.base import (
     best_of_starts,
     check_distances,
     check_sample_weight,
-    compare,
     constrained_fit,
+    distances_between,
     first_of_least,
     instance,
     joined_groups,
@@ -40,7 +40,7 @@ from coterie.base import (
     whole,
 )
 from coterie.constraints import Constraints
-from coterie.kmeans._engine.loop import Outcome
+from coterie.kmeans._engine.loop import LoopOutcome
 from coterie.kmeans._engine.starts import drawn_by_weight
 
 # With more items than this the best medoids of given labels take too long.
@@ -182,14 +182,14 @@ class KMedoids(
         mass = np.ones(X.shape[0]) if weight is None else weight
         rng = check_random_state(self.random_state)
         distances = Distances(X, self.metric)
-        self._metric_words = distances.words
+        self._metric_kwargs = distances.kwargs
         self.weight_ = one_medoid(distances, mass) if self.weight == "auto" else float(self.weight)
         priced = known if self.weight_ > 0 else known.only_hard()
         core = SoftSolver.at_weight(priced, self.weight_, self.n_clusters, rng) if priced else None
         chance = isinstance(self.init, str) and self.init != "neighborhoods" and before is None
         n_starts = (AUTO_STARTS if chance else 1) if self.n_init == "auto" else int(self.n_init)
 
-        def run(number: int, step: Step) -> Outcome:
+        def run(number: int, step: Step) -> LoopOutcome:
             medoids = self._start(number, distances, known, mass, rng, before)
             return self._alternate(distances, core, mass, medoids, step)
 
@@ -209,7 +209,7 @@ class KMedoids(
 
     def _alternate(
         self, distances: Distances, core: SoftSolver | None, mass: Floats, medoids: Index, step: Step
-    ) -> Outcome:
+    ) -> LoopOutcome:
         """Labels for medoids, medoids for labels, until nothing changes; its centres are item numbers."""
         units: Labels | None = None
         history: list[float] = []
@@ -225,9 +225,9 @@ class KMedoids(
             found[medoids] = np.arange(len(medoids))
             penalty = 0.0
             if core is not None:
-                price = unit_costs(cost, core.core)
-                price -= price.min(axis=1, keepdims=True)
-                units = core.assign(price, units, lambda items: cost[items], last=True)
+                excess_cost = unit_costs(cost, core.core)
+                excess_cost -= excess_cost.min(axis=1, keepdims=True)
+                units = core.assign(excess_cost, units, lambda items: cost[items], last=True)
                 found[core.core.items] = units[core.core.unit]
                 penalty = core.final_penalty(found)
             return found, cost, penalty
@@ -250,7 +250,7 @@ class KMedoids(
         inertia = own_costs(distances.between(None, medoids) * mass[:, None], labels)
         objective = inertia + (0.0 if core is None else core.final_penalty(labels))
         history[-1] = objective
-        return Outcome(labels, medoids, inertia, objective, history, n_iter, converged)
+        return LoopOutcome(labels, medoids, inertia, objective, history, n_iter, converged)
 
     def _update(
         self,
@@ -355,7 +355,7 @@ class KMedoids(
         X = validate_data(self, X, reset=False, **self._checks)
         if self._given:
             return X[:, self.medoid_indices_]
-        found = compare(X, self.cluster_centers_, self.metric, self._metric_words)
+        found = distances_between(X, self.cluster_centers_, self.metric, self._metric_kwargs)
         return np.asarray(found).astype(X.dtype, copy=False)
 
     def predict(self, X: Any) -> Any:

@@ -79,7 +79,7 @@ class PCKMeans(PrototypeClusterer):
         source="Basu, Banerjee and Mooney 2004; chapter 1",
     )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
-    _share = None
+    _objective_factor = None
     parameter_rules: ClassVar[Any] = {
         **SHARED_RULES,
         "weight": real(0.0) | one_of("auto"),

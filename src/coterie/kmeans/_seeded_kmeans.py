@@ -15,7 +15,7 @@ from coterie.distortion import Distortion
 from coterie.exceptions import UnsupportedConstraintError
 from coterie.kmeans._engine.loop import PrototypeLoop
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
-from coterie.kmeans._engine.starts import RandomState, Starts
+from coterie.kmeans._engine.starts import CentreStarts, RandomState
 
 
 class _Seeds:
@@ -39,7 +39,7 @@ class _Seeds:
                 f"but n_clusters={n_clusters}; ask for at least as many clusters."
             )
 
-    def means(self, starts: Starts) -> Floats:
+    def means(self, starts: CentreStarts) -> Floats:
         """The centre of each class."""
         found = [
             starts.distortion.centre_of(self.items[self.codes == code]) for code in range(self.n_classes)
@@ -60,7 +60,7 @@ class _FixedCore(CoreSolver):
     def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
         return self.labels.copy()
 
-    def ties(self, labels: Labels) -> Floats:
+    def coupling_cost(self, labels: Labels) -> Floats:
         return np.full(len(labels), -np.inf)
 
 
@@ -143,10 +143,10 @@ class SeededKMeans(PrototypeClusterer):
     def _seeds(self, known: Constraints) -> _Seeds:
         return _Seeds(known, self.n_clusters, type(self).__name__)
 
-    def _one_start_is_enough(self, starts: Starts) -> bool:
+    def _one_start_is_enough(self, starts: CentreStarts) -> bool:
         return self._seeds(starts.known).n_classes == self.n_clusters
 
-    def _starts(self, starts: Starts, loop: PrototypeLoop) -> Iterator[Floats]:
+    def _starts(self, starts: CentreStarts, loop: PrototypeLoop) -> Iterator[Floats]:
         means = self._seeds(starts.known).means(starts)
         while True:
             yield starts.plus_plus(means, joined=False)

@@ -16,8 +16,8 @@ from coterie.assign._core import build_core, soft_penalty
 from coterie.assign._hard import HardSolver
 from coterie.assign._pairs import SoftSolver
 from coterie.assign._sizes import (
-    Choices,
-    SizedSolver,
+    BoundedSolver,
+    EitherOrSolver,
     read_bounds,
     size_constrained_assignment,
     tell_shortfall,
@@ -26,9 +26,9 @@ from coterie.base import About, Account, anything, constrained_fit, instance, on
 from coterie.constraints import Constraints, EitherOr, Violations
 from coterie.kmeans._engine.loop import PrototypeLoop
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
-from coterie.kmeans._engine.sized_loop import LooseLoop, SizedLoop
+from coterie.kmeans._engine.sized_loop import BoundedLoop, LooseLoop
 from coterie.kmeans._engine.sized_starts import book_start, within_range
-from coterie.kmeans._engine.starts import RandomState, Starts
+from coterie.kmeans._engine.starts import CentreStarts, RandomState
 
 
 class SizeConstrainedKMeans(PrototypeClusterer):
@@ -138,7 +138,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         source="Demiriz, Bennett and Bradley; chapter 9",
         twin="COPKMeans",
     )
-    _share = None
+    _objective_factor = None
     __metadata_request__fit: ClassVar[dict[str, bool]] = {
         "constraints": True,
         "size_weight": True,
@@ -314,9 +314,9 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         soft = self.weight_ != float("inf")
         if self.weight_ == 0:
             known = known.only_hard()
-        share = self._share_of(distortion)
+        objective_factor = self._objective_factor_of(distortion)
 
-        def solver(known: Constraints, **more: Any) -> SizedSolver:
+        def solver(known: Constraints, **more: Any) -> BoundedSolver:
             core = pairs = None
             if known and soft:
                 core = build_core(known, "hard").scaled(self.weight_)
@@ -324,7 +324,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
             elif known:
                 core = build_core(known, "all")
                 pairs = HardSolver(known, core, k, budget=self.budget, rng=rng)  # type: ignore[assignment]
-            return SizedSolver(
+            return BoundedSolver(
                 bounds,
                 core,
                 pairs,
@@ -336,7 +336,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
 
         loose = not bounds.bind and spare is None and not either_or
         if loose and distortion.by_sums and self.assignment == "local":
-            return LooseLoop(distortion, self._solver(known, distortion, rng), k, share, bounds)
+            return LooseLoop(distortion, self._solver(known, distortion, rng), k, objective_factor, bounds)
         assign: Any
         if not either_or:
             assign = solver(known)
@@ -347,15 +347,15 @@ class SizeConstrainedKMeans(PrototypeClusterer):
             if self.assignment == "exact":
                 assign = solver(with_apart, either_or=either_or.triples)
             else:
-                assign = Choices(with_apart, either_or.triples, k, solver, self.budget)
+                assign = EitherOrSolver(with_apart, either_or.triples, k, solver, self.budget)
 
         def penalty(labels: Labels) -> float:
             return self.weight_ * soft_penalty(known, np.where(labels == k, -1, labels))
 
-        return SizedLoop(
+        return BoundedLoop(
             distortion,
             k,
-            share,
+            objective_factor,
             bounds,
             assign,
             penalty=penalty if known and soft else None,
@@ -383,11 +383,11 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         self.sizes_ = sizes if len(bounds.load) else sizes.astype(np.int64)
         best.labels[best.labels == k] = -1  # the cluster of outliers
         super()._keep(best, X)
-        self.prices_, self._missed = best.prices, best.missed
+        self.prices_, self._missed = best.duals, best.missed
         for name in ("group_prices_", "groups_"):
             self.__dict__.pop(name, None)
         if bounds.groups is not None:
-            self.group_prices_, self.groups_ = best.group_prices, bounds.groups.names
+            self.group_prices_, self.groups_ = best.group_duals, bounds.groups.names
 
     def _recount(self, known: Constraints) -> Violations:
         missed = self.__dict__.pop("_missed", ())
@@ -397,7 +397,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
 
     # ---- where it starts ------------------------------------------------------------------------------
 
-    def _starts(self, starts: Starts, loop: Any) -> Iterator[Floats]:
+    def _starts(self, starts: CentreStarts, loop: Any) -> Iterator[Floats]:
         if self.outlier_cost_ is not None:
             starts.cap = self.outlier_cost_
         if isinstance(self.init, str) and self.init == "range":
@@ -409,11 +409,11 @@ class SizeConstrainedKMeans(PrototypeClusterer):
 
     def _plain(self, distortion: Any, centres: Floats) -> Labels:
         """Labels of k-means without bounds."""
-        k, share = self.n_clusters, self._share_of(distortion)
-        loop = PrototypeLoop(distortion, None, k, share)
+        k, objective_factor = self.n_clusters, self._objective_factor_of(distortion)
+        loop = PrototypeLoop(distortion, None, k, objective_factor)
         if not distortion.by_sums:
             bounds = read_bounds(None, None, distortion.points.n, k)
-            loop = SizedLoop(distortion, k, share, bounds, SizedSolver(bounds))
+            loop = BoundedLoop(distortion, k, objective_factor, bounds, BoundedSolver(bounds))
         return loop.run(centres, max_iter=self.max_iter, tol=self.tol, step=lambda value: False).labels
 
     # ---- after it -------------------------------------------------------------------------------------
@@ -442,7 +442,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         if size_min is None and size_max is None:
             labels = distortion.nearest(centres)
             if self.outlier_cost_ is not None:
-                labels[distortion.to_own(labels, centres) > self.outlier_cost_] = -1
+                labels[distortion.cost_to_assigned(labels, centres) > self.outlier_cost_] = -1
             return labels
         costs = np.empty((X.shape[0], len(centres)), dtype=X.dtype)
         distortion.fill_costs(centres, costs)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from coterie.base import About, Rule, one_of, whole
 from coterie.constraints import Constraints
-from coterie.mixture._engine.em import Data, Model, WeightStep
+from coterie.mixture._engine.em import Model, Sample, WeightStep
 from coterie.mixture._engine.mixture import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
 from coterie.mixture._engine.weights import PLAIN_WEIGHTS, ExactWeights, JointWeights, Prior
 from coterie.mixture._inference.choose import Inference
@@ -178,7 +178,7 @@ class ConstrainedGaussianMixture(MixtureClusterer):
     def _network(self, known: Constraints) -> Network:
         return read_network(known, self.n_components, obey="all", sampling=self.sampling)
 
-    def _inference(self, data: Data, model: Model, rng: RandomState) -> Inference:
+    def _inference(self, data: Sample, model: Model, rng: RandomState) -> Inference:
         return Inference(
             data.network,
             rest="spanning-tree",
@@ -186,7 +186,7 @@ class ConstrainedGaussianMixture(MixtureClusterer):
             potential=data.core_potential(model),
         )
 
-    def _weights(self, data: Data, known: Constraints, inference: Inference | None) -> WeightStep:
+    def _weights(self, data: Sample, known: Constraints, inference: Inference | None) -> WeightStep:
         if inference is None or self.weights_update in PLAIN_WEIGHTS:
             return PLAIN_WEIGHTS.get(self.weights_update, JointWeights)()
         network, dropped = data.network, inference.dropped

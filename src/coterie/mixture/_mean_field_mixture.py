@@ -16,11 +16,11 @@ from coterie.constraints import Constraints, Pairs
 from coterie.constraints._model import log_odds
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.mixture._emissions.emission import Emission, Multinomial, SquaredError
-from coterie.mixture._engine.em import Data, Expectation, Model, Outcome, WeightStep, expect, run_em
+from coterie.mixture._engine.em import EMOutcome, Expectation, Model, Sample, WeightStep, expect, run_em
 from coterie.mixture._engine.mixture import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
 from coterie.mixture._engine.starts import given_weights
 from coterie.mixture._engine.weights import PLAIN_WEIGHTS, JointWeights
-from coterie.mixture._inference.answer import Part
+from coterie.mixture._inference.answer import PieceSolver
 from coterie.mixture._inference.choose import Inference
 from coterie.mixture._inference.mean_field import MeanField, Start
 from coterie.mixture._inference.network import Network, read_network
@@ -212,7 +212,7 @@ class MeanFieldMixture(MixtureClusterer):
             return super()._emission()
         return SquaredError() if self.emission == "squared-error" else Multinomial()
 
-    def _prices(self) -> tuple[float, float]:
+    def _pair_weights(self) -> tuple[float, float]:
         """What a broken must-link and a broken cannot-link cost."""
         if isinstance(self.weight, tuple | list):
             rule = real(0.0, 1e6)
@@ -222,7 +222,7 @@ class MeanFieldMixture(MixtureClusterer):
         return float(self.weight), float(self.weight)
 
     def _network(self, known: Constraints) -> Network:
-        must, cannot = self._prices()
+        must, cannot = self._pair_weights()
 
         def worth(pairs: Pairs, sign: Literal[1, -1]) -> Floats:
             price = must if sign > 0 else cannot
@@ -241,17 +241,17 @@ class MeanFieldMixture(MixtureClusterer):
                 )
         return network
 
-    def _inference(self, data: Data, model: Model, rng: RandomState) -> Inference:
-        def mean_field(n: int, k: int, ends: Index, beta: Floats) -> Part:
+    def _inference(self, data: Sample, model: Model, rng: RandomState) -> Inference:
+        def mean_field(n: int, k: int, ends: Index, beta: Floats) -> PieceSolver:
             return MeanField(n, k, ends, beta, start=self._e_start)
 
         return Inference(data.network, rest="mean-field", exact="none", make=mean_field)
 
-    def _weights(self, data: Data, known: Constraints, inference: Inference | None) -> WeightStep:
+    def _weights(self, data: Sample, known: Constraints, inference: Inference | None) -> WeightStep:
         return PLAIN_WEIGHTS.get(self.weights_update, JointWeights)()
 
     def _begin_at(
-        self, before: Model | None, data: Data, known: Constraints, emission: Emission, rng: RandomState
+        self, before: Model | None, data: Sample, known: Constraints, emission: Emission, rng: RandomState
     ) -> Callable[[], Model]:
         def cold(model: Model) -> Model:
             model.temperature = model.emission.coldest()
@@ -292,18 +292,18 @@ class MeanFieldMixture(MixtureClusterer):
         return self.max_iter + (_STEPS_A_TEMPERATURE * most if self.annealing else 0)
 
     def _one_start(
-        self, data: Data, model: Model, inference: Inference | None, weights: WeightStep, step: Step
-    ) -> Outcome:
+        self, data: Sample, model: Model, inference: Inference | None, weights: WeightStep, step: Step
+    ) -> EMOutcome:
         if inference is not None:
             inference.restart()
         path, tol = self._temperatures(model), self.tol * model.emission.unit()
 
-        def run(model: Model, max_iter: int, tol: float) -> Outcome:
+        def run(model: Model, max_iter: int, tol: float) -> EMOutcome:
             find = self._find(data, inference)
             return run_em(model, find, weights, n_items=data.n, max_iter=max_iter, tol=tol, step=step)
 
         passed, n_iter = [], 0
-        outcome = Outcome(model)
+        outcome = EMOutcome(model)
         for temperature in path:
             model.temperature = temperature
             last = temperature == path[-1]
@@ -340,9 +340,9 @@ class MeanFieldMixture(MixtureClusterer):
         """Which components have the mean of an earlier one."""
         scale = np.where(emission.deviation > 0, emission.deviation, 1.0)
         means = emission.means / scale
-        gaps = np.linalg.norm(means[:, None] - means[None], axis=2)
-        gaps[np.triu_indices(len(gaps))] = np.inf
-        return gaps.min(axis=1) < _ONE_PLACE
+        distances = np.linalg.norm(means[:, None] - means[None], axis=2)
+        distances[np.triu_indices(len(distances))] = np.inf
+        return distances.min(axis=1) < _ONE_PLACE
 
     def _part_means(self, model: Model, by: float = 1.0) -> None:
         """Shake means that have become one, by some times the usual noise."""
@@ -352,11 +352,11 @@ class MeanFieldMixture(MixtureClusterer):
             shaken = emission.shaken(emission.means, self._rng, by)
             emission.means = np.where(again[:, None], shaken, emission.means)
 
-    def _find(self, data: Data, inference: Inference | None) -> Callable[[Model, int], Expectation]:
+    def _find(self, data: Sample, inference: Inference | None) -> Callable[[Model, int], Expectation]:
         core_prior = self.weights_update != "unconstrained"
         return lambda model, iteration: expect(data, model, inference, eta=self.eta_, core_prior=core_prior)
 
-    def _keep(self, best: Outcome, data: Data, inference: Inference | None, weights: WeightStep) -> None:
+    def _keep(self, best: EMOutcome, data: Sample, inference: Inference | None, weights: WeightStep) -> None:
         super()._keep(best, data, inference, weights)
         self.temperature_path_ = np.array(best.path)
         self.__dict__.pop("_rng", None)

@@ -23,10 +23,10 @@ from coterie.base import (
     TakesDistances,
     Trace,
     best_of_starts,
-    compare,
     constrained_fit,
+    distances_between,
+    metric_kwargs,
     metric_rule,
-    metric_words,
     negative_entry,
     one_of,
     real,
@@ -234,7 +234,9 @@ class PairwiseClustering(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
             if self.metric == "sqeuclidean" and sparse.issparse(X):
                 D = euclidean_distances(X, squared=True)
             else:
-                D = symmetric(compare(X, X, self.metric, metric_words(X, self.metric)), "dissimilarities")
+                D = symmetric(
+                    distances_between(X, X, self.metric, metric_kwargs(X, self.metric)), "dissimilarities"
+                )
         with np.errstate(over="ignore"):
             finite = np.isfinite(D.sum(dtype=np.float64))
         if not finite:
@@ -250,12 +252,12 @@ class PairwiseClustering(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
         mean = 0.5 * float(D.sum(dtype=np.float64)) / n**2
         mean = mean if mean > 0 else float(np.abs(D).max(initial=0.0)) or 1.0
         self.weight_ = mean if self.weight == "auto" else float(self.weight)
-        priced = known if self.weight_ > 0 else known.only_hard()
-        return PairwiseSearch(D, priced, self.weight_, self.n_clusters, mean, self.cooling, rng)
+        soft = known if self.weight_ > 0 else known.only_hard()
+        return PairwiseSearch(D, soft, self.weight_, self.n_clusters, mean, self.cooling, rng)
 
     def account(self) -> Account:
         """As the contract says, with probabilities; what is followed are the sweeps at temperature 0."""
-        told = (
+        message = (
             "What the method makes small, when it reached temperature 0 and after each sweep from there: the "
             "dissimilarities inside the clusters, divided by their sizes, and what broken statements cost."
         )
@@ -263,7 +265,7 @@ class PairwiseClustering(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
         remark = "They depend on the last temperature of the search: read them as an order, not as chances."
         return replace(
             super().account(),
-            trace=Trace(self.history_, title, told, step="sweep", stride=1.0),
+            trace=Trace(self.history_, title, message, step="sweep", stride=1.0),
             certainty=Certainty(self.responsibilities_, remark=remark),
         )
 

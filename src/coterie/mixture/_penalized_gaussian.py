@@ -12,7 +12,7 @@ from coterie._arrays import Floats, Index
 from coterie.base import About, Rule, Step, one_of, real, whole
 from coterie.constraints import Constraints, Pairs
 from coterie.constraints._model import log_odds
-from coterie.mixture._engine.em import LAST, Data, Expectation, Model, Outcome, WeightStep, expect
+from coterie.mixture._engine.em import LAST, EMOutcome, Expectation, Model, Sample, WeightStep, expect
 from coterie.mixture._engine.mixture import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
 from coterie.mixture._engine.weights import (
     PLAIN_WEIGHTS,
@@ -22,7 +22,7 @@ from coterie.mixture._engine.weights import (
     Prior,
     UniformWeights,
 )
-from coterie.mixture._inference.answer import Part
+from coterie.mixture._inference.answer import PieceSolver
 from coterie.mixture._inference.choose import Exact, Inference
 from coterie.mixture._inference.gibbs import Gibbs
 from coterie.mixture._inference.mean_field import MeanField
@@ -194,11 +194,11 @@ class PenalizedGaussianMixture(MixtureClusterer):
         )
         return network if self.max_component_size is None else network.in_pieces(self.max_component_size)
 
-    def _inference(self, data: Data, model: Model, rng: RandomState) -> Inference:
-        def mean_field(n: int, k: int, ends: Index, beta: Floats) -> Part:
+    def _inference(self, data: Sample, model: Model, rng: RandomState) -> Inference:
+        def mean_field(n: int, k: int, ends: Index, beta: Floats) -> PieceSolver:
             return MeanField(n, k, ends, beta)
 
-        def gibbs(n: int, k: int, ends: Index, beta: Floats) -> Part:
+        def gibbs(n: int, k: int, ends: Index, beta: Floats) -> PieceSolver:
             return Gibbs(n, k, ends, beta, random_state=rng)
 
         exact: dict[str, Exact] = {"auto": "all", "exact": "all", "mean-field": "none", "gibbs": "forbidden"}
@@ -210,7 +210,7 @@ class PenalizedGaussianMixture(MixtureClusterer):
             make=gibbs if self.inference == "gibbs" else mean_field,
         )
 
-    def _weights(self, data: Data, known: Constraints, inference: Inference | None) -> WeightStep:
+    def _weights(self, data: Sample, known: Constraints, inference: Inference | None) -> WeightStep:
         how = self.weights_update
         if inference is None or how in PLAIN_WEIGHTS:
             return PLAIN_WEIGHTS.get(how, JointWeights)()
@@ -225,29 +225,29 @@ class PenalizedGaussianMixture(MixtureClusterer):
             ) from None
         return GridWeights(prior) if how == "grid" else ExactWeights(prior)
 
-    def _find(self, data: Data, inference: Inference | None) -> Any:
+    def _find(self, data: Sample, inference: Inference | None) -> Any:
         find = super()._find(data, inference)
-        part = None if inference is None else inference.rest_part
-        if not isinstance(part, Gibbs):
+        solver = None if inference is None else inference.rest_solver
+        if not isinstance(solver, Gibbs):
             return find
 
         def sampled(model: Model, iteration: int) -> Expectation:
-            part.n_sweeps = self.n_sweeps
+            solver.n_sweeps = self.n_sweeps
             if iteration != LAST:
                 grown = math.ceil(_FIRST_SWEEPS * _GROWTH ** min(iteration, 50))
-                part.n_sweeps = min(self.n_sweeps, grown)
+                solver.n_sweeps = min(self.n_sweeps, grown)
             return expect(data, model, inference)
 
         return sampled
 
     def _one_start(
-        self, data: Data, model: Model, inference: Inference | None, weights: WeightStep, step: Step
-    ) -> Outcome:
+        self, data: Sample, model: Model, inference: Inference | None, weights: WeightStep, step: Step
+    ) -> EMOutcome:
         outcome = super()._one_start(data, model, inference, weights, step)
-        if inference is not None and isinstance(inference.rest_part, Gibbs):
-            outcome.note = str(inference.rest_part.account)
+        if inference is not None and isinstance(inference.rest_solver, Gibbs):
+            outcome.note = str(inference.rest_solver.account)
         return outcome
 
-    def _keep(self, best: Outcome, data: Data, inference: Inference | None, weights: WeightStep) -> None:
+    def _keep(self, best: EMOutcome, data: Sample, inference: Inference | None, weights: WeightStep) -> None:
         super()._keep(best, data, inference, weights)
         self.inference_ = replace(self.inference_, sampling=best.note)

@@ -62,8 +62,8 @@ def _draw_map(facts: Facts, axes: Any) -> None:
     place = shown.xy * [1.0, shown.ratio]
     area = (1.1 * point_size(len(labels))) ** 2
     doubt = np.zeros(len(labels), dtype=bool)
-    if facts.sure is not None:
-        doubt = facts.sure.own[shown.items] < IN_DOUBT
+    if facts.certainty is not None:
+        doubt = facts.certainty.own[shown.items] < IN_DOUBT
     largest = set(np.argsort(-facts.counts, kind="stable")[:_MOST_NAMED].tolist())
     for cluster in np.unique(labels).tolist():
         mine = labels == cluster
@@ -124,8 +124,8 @@ def _draw_sizes(facts: Facts, axes: Any) -> None:
     axes.tick_params(left=False)
     axes.set_xlabel("load" if facts.sizes.unit == "load" else "items")
     more = len(facts.sizes.rows) - len(rows)
-    told = f"Sizes of the {len(rows)} largest clusters" if more else "Sizes of the clusters"
-    _title(axes, f"{told}, and their bounds" if facts.sizes.bounded else told)
+    message = f"Sizes of the {len(rows)} largest clusters" if more else "Sizes of the clusters"
+    _title(axes, f"{message}, and their bounds" if facts.sizes.bounded else message)
 
 
 def _draw_trace(trace: Trace, axes: Any) -> None:

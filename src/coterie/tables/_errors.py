@@ -42,14 +42,14 @@ def typed(name: str) -> str:
 
 def brief(error: BaseException) -> str:
     """The first line of a foreign message."""
-    told = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return told if len(told) <= 160 else told[:157] + "..."
+    message = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return message if len(message) <= 160 else message[:157] + "..."
 
 
 def why(error: BaseException) -> str:
     """A foreign message in brackets, where it is for people; nothing where it is for programmers."""
-    told = brief(error) if str(error).strip() else ""
-    return f" ({told})" if told and not _FOR_PROGRAMMERS.search(told) else ""
+    message = brief(error) if str(error).strip() else ""
+    return f" ({message})" if message and not _FOR_PROGRAMMERS.search(message) else ""
 
 
 def in_row(row: int) -> str:

@@ -132,8 +132,8 @@ class FeaturePlan:
                 are = "column is" if len(extra) == 1 else "columns are"
                 notes.append(f"{len(extra):,} {are} new and not used: {listed(map(shown, extra))}.")
             codes = [category.encode(table, impute) for category in self._categories]
-            said = (unseen(*pair) for pair in zip(self._categories, codes, strict=True))
-            notes += [note for note in said if note]
+            sentences = (unseen(*pair) for pair in zip(self._categories, codes, strict=True))
+            notes += [note for note in sentences if note]
             weights = [text.encode(table, impute) for text in self._texts]
             X = self._assemble(table, codes, weights, partial(self._numbers.encode, impute=impute))
             n_filled = sum(part.n_filled for part in self._parts)

@@ -238,7 +238,7 @@ class _Decision:
         elif dtype.is_temporal() or name in self.dates:
             self.in_days.add(name)
             how = f"in days, {how}" if dtype in (pl.Duration, pl.Time) else f"days since 1970, {how}"
-        return self._with_gaps(ColumnUse(name, "numeric", how, found.n_missing), "the median")
+        return self._with_missing(ColumnUse(name, "numeric", how, found.n_missing), "the median")
 
     def _text_use(self, name: str, found: TextSummary) -> ColumnUse | None:
         """What becomes of a column of text; None: it is to be taken as numbers."""
@@ -267,11 +267,13 @@ class _Decision:
         if forced == "category" or (forced is None and few):
             n = found.n_levels + (found.n_missing > 0)
             how = f"a column of 0 and 1 for each of its {n} values"
-            return self._with_gaps(ColumnUse(name, "category", how, found.n_missing), "a value of their own")
+            return self._with_missing(
+                ColumnUse(name, "category", how, found.n_missing), "a value of their own"
+            )
         dressed = dressed_number(self.table, name) if found.is_dressed and not forced else None
         are_words = found.n_numbers < found.n_values and not dressed
         if forced == "text" or (are_words and n_words(self.table, name) >= _WORDS):
-            return self._with_gaps(
+            return self._with_missing(
                 ColumnUse(name, "text", "weights of words (TF-IDF)", found.n_missing), "no words"
             )
         return self._short_text_use(name, found, dressed)
@@ -293,7 +295,7 @@ class _Decision:
             common = f"short text, most values different; {how_one}"
         return _left_out(name, why, common, found.n_missing)
 
-    def _with_gaps(self, use: ColumnUse, filled: str) -> ColumnUse:
+    def _with_missing(self, use: ColumnUse, filled: str) -> ColumnUse:
         if not use.n_missing or not self.impute:
             return use
         return replace(
@@ -309,12 +311,12 @@ class _Decision:
             f"{in_row(row)}. {how_to_mend(name, column[row])}"
         )
 
-    def _check_missing(self, gaps: list[ColumnUse]) -> None:
+    def _check_missing(self, missing: list[ColumnUse]) -> None:
         """Raise if values are missing and must not be filled."""
-        if not gaps or self.impute:
+        if not missing or self.impute:
             return
         places = []
-        for use in gaps[:5]:
+        for use in missing[:5]:
             dtype = self.table.column(use.name).dtype
             is_missing = (
                 number(use.name, dtype, is_date=use.name in self.dates)
@@ -323,8 +325,8 @@ class _Decision:
             ).is_null()
             row = first_row(self.table, use.name, is_missing)
             places.append(f"{shown(use.name)} ({use.n_missing:,}, first in row {row})")
-        more = f" and {len(gaps) - 5:,} more columns" if len(gaps) > 5 else ""
-        n = count_of(sum(use.n_missing for use in gaps), "missing value")
+        more = f" and {len(missing) - 5:,} more columns" if len(missing) > 5 else ""
+        n = count_of(sum(use.n_missing for use in missing), "missing value")
         raise self.table.error(
             f"{n} (rows are counted from 0): {', '.join(places)}{more}. Pass --impute to fill them (median, "
             "own category, empty text), or --drop the columns."

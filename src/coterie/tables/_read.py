@@ -15,7 +15,7 @@ from coterie.tables._errors import TableError, brief, no_column, quoted, why
 from coterie.tables._formats.arrays import quietly, read_mtx, read_npy, read_npz
 from coterie.tables._formats.csv import open_text_table, read_cells
 from coterie.tables._formats.json_lines import read_json_lines
-from coterie.tables._formats.lines import Lines
+from coterie.tables._formats.lines import TextFile
 from coterie.tables._formats.panics import quiet_panics
 from coterie.tables._formats.typed import with_types
 from coterie.tables._table import Table
@@ -101,7 +101,7 @@ def _read(path: Path, kind: str, only: Sequence[str] | None) -> Table:
 
 def _read_csv(path: Path, kind: str, only: Sequence[str] | None) -> Table:
     state = path.stat()
-    opened = open_text_table(Lines.of(path), TEXT_ENDINGS[kind])
+    opened = open_text_table(TextFile.of(path), TEXT_ENDINGS[kind])
     _check_names(only, opened.names)
     cells, notes = read_cells(opened, only)
     n_rows = cells.height
@@ -133,7 +133,7 @@ def _read_parquet(path: Path, only: Sequence[str] | None) -> Table:
 
 def _read_json(path: Path, only: Sequence[str] | None) -> Table:
     state = path.stat()
-    frame, notes = read_json_lines(Lines.of(path), only)
+    frame, notes = read_json_lines(TextFile.of(path), only)
     _check_names(only, frame.columns)
     table = _framed(path, frame if only is None else frame.select(named(only)), only, frame.height)
     table.notes = tuple(notes)

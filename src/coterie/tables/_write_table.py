@@ -15,7 +15,7 @@ from coterie.tables._columns.values import named
 from coterie.tables._errors import TableError, brief, quoted, why
 from coterie.tables._formats.csv import open_text_table, read_cells
 from coterie.tables._formats.json_lines import own_lines
-from coterie.tables._formats.lines import Lines
+from coterie.tables._formats.lines import TextFile
 from coterie.tables._formats.panics import quiet_panics
 from coterie.tables._read import JSON_ENDINGS, TEXT_ENDINGS, ending
 from coterie.tables._table import Table
@@ -138,7 +138,7 @@ def _is_as_read(table: Table, kinds: Collection[str]) -> bool:
 def _lines_as_read(table: Table) -> list[str] | None:
     """The lines of a file of JSON lines as they stand there; None if it has changed since."""
     try:
-        lines = own_lines(Lines.of(table.path)) if _is_as_read(table, JSON_ENDINGS) else []
+        lines = own_lines(TextFile.of(table.path)) if _is_as_read(table, JSON_ENDINGS) else []
     except (TableError, OSError, UnicodeDecodeError):  # gone or changed meanwhile
         return None
     return lines if len(lines) == table.n_rows else None
@@ -149,7 +149,7 @@ def _cells_as_read(table: Table) -> tuple[pl.DataFrame | None, str]:
     try:
         if not _is_as_read(table, TEXT_ENDINGS):
             return None, ","
-        opened = open_text_table(Lines.of(table.path), TEXT_ENDINGS[ending(table.path)])
+        opened = open_text_table(TextFile.of(table.path), TEXT_ENDINGS[ending(table.path)])
         cells, _ = read_cells(opened)
     except (TableError, OSError):  # gone or changed meanwhile: the values are still known
         return None, ","

@@ -303,8 +303,8 @@ def check_predict_the_training_items(estimator: Any) -> None:
         model = ready(clone(estimator)).set_params(**limit)
         with quiet():
             model.fit(X)
-        told = " after max_iter=1" if limit else ""
-        assert np.array_equal(model.predict(X), model.labels_), f"predict(X) is not labels_{told}"
+        message = " after max_iter=1" if limit else ""
+        assert np.array_equal(model.predict(X), model.labels_), f"predict(X) is not labels_{message}"
 
 
 def check_transform(estimator: Any) -> None:

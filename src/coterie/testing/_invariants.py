@@ -69,7 +69,7 @@ def _left_by(model: Any) -> dict[str, Any]:
 
 
 def _assert_same(
-    one: Any, other: Any, told: str, items: Any = None, without: Any = (), tol: float = 1e-6
+    one: Any, other: Any, message: str, items: Any = None, without: Any = (), tol: float = 1e-6
 ) -> None:
     """Every number of one fit is that of the other, whose items may stand in another order."""
     n, theirs = len(one.labels_), _left_by(other)
@@ -79,11 +79,11 @@ def _assert_same(
         if items is not None and mine.ndim and len(mine) == n:
             mine = mine[items]
         if name == "labels_":
-            assert np.array_equal(mine, theirs[name]), f"{told} change the labels"
-        assert mine.shape == theirs[name].shape, f"{told} change the shape of {name}"
+            assert np.array_equal(mine, theirs[name]), f"{message} change the labels"
+        assert mine.shape == theirs[name].shape, f"{message} change the shape of {name}"
         size = np.abs(mine[np.isfinite(mine)]).max(initial=0.0)
         assert np.allclose(mine, theirs[name], rtol=tol, atol=tol * size), (
-            f"{told} change {name}: {mine}, {theirs[name]}"
+            f"{message} change {name}: {mine}, {theirs[name]}"
         )
 
 
@@ -177,24 +177,26 @@ def _check_moved(estimator: Any, cases: list[tuple[float, float]]) -> None:
     directions = "cosine" in (plain.get_params().get("metric"), plain.get_params().get("kernel"))
     power, slope = set(), []
     for factor, far in cases:
-        told = f"features times {factor:g}" + (f" and {far:g} away" if far else "")
+        message = f"features times {factor:g}" + (f" and {far:g} away" if far else "")
         shift = far * factor * np.array([1.0, -0.3, 0.7, 0.0])
         moved = _fit(
             estimator, factor * easy + shift[:2], true_constraints(truth, estimator.constraint_kinds)
         )
-        assert same_partition(truth, moved.labels_), f"{told} give another partition"
+        assert same_partition(truth, moved.labels_), f"{message} give another partition"
         moved = _fit(estimator, factor * X + shift, known)
         # of starts that are equally good any may win, and number the clusters its own way
-        assert same_partition(plain.labels_, moved.labels_), f"{told} change the labels"
+        assert same_partition(plain.labels_, moved.labels_), f"{message} change the labels"
         if np.array_equal(plain.labels_, moved.labels_) and not directions:
             for name in ("cluster_centers_", "means_"):
                 centres = getattr(plain, name, np.zeros((0, 4)))
                 near = 1e-5 * factor * (X.max() + abs(far))
                 assert np.allclose(
                     factor * centres + shift, getattr(moved, name, centres), rtol=0, atol=near
-                ), f"{told} do not move {name} with them"
+                ), f"{message} do not move {name} with them"
         if factor == 1.0:
-            assert np.isclose(moved.objective_, plain.objective_, rtol=1e-5), f"{told} change the objective"
+            assert np.isclose(moved.objective_, plain.objective_, rtol=1e-5), (
+                f"{message} change the objective"
+            )
         else:
             power.add(round(np.log(abs(moved.objective_ / plain.objective_)) / np.log(factor), 3))
             slope.append((moved.objective_ - plain.objective_) / np.log(factor))
@@ -220,8 +222,8 @@ def check_any_layout(estimator: Any) -> None:
         "whole numbers": X.astype(np.int64),
         "lists": X.tolist(),
     }
-    for told, given in layouts.items():
-        _assert_same(plain, _fit(estimator, given, known), f"rows that are {told}")
+    for message, given in layouts.items():
+        _assert_same(plain, _fit(estimator, given, known), f"rows that are {message}")
 
 
 def check_float32_is_kept(estimator: Any) -> None:
@@ -256,13 +258,13 @@ def check_sparse_is_dense(estimator: Any) -> None:
     for words in _with_and_without_start(estimator, X):
         dense = _fit(estimator, X, known, **words)
         for container in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array, lambda _: stored):
-            told = f"{getattr(container, '__name__', 'stored')} input"
+            message = f"{getattr(container, '__name__', 'stored')} input"
             model = _fit(estimator, container(X), known, **words)
-            _assert_same(dense, model, told)
+            _assert_same(dense, model, message)
             for name in ("predict", "transform"):
                 if hasattr(model, name):
                     mine, theirs = getattr(model, name)(container(X)), getattr(dense, name)(X)
-                    assert np.allclose(mine, theirs, rtol=1e-6, atol=1e-6), f"{name} of {told} differs"
+                    assert np.allclose(mine, theirs, rtol=1e-6, atol=1e-6), f"{name} of {message} differs"
 
 
 def _with_and_without_start(estimator: Any, X: Any) -> list[dict[str, Any]]:
@@ -306,9 +308,9 @@ def check_weighted_is_repeated_under_constraints(estimator: Any) -> None:
     needs_kinds(ready(estimator), "must-link", "cannot-link")
     for seed in range(2):
         X, _, known = overlapping(estimator, seed)
-        for told in (known, Constraints(known.must_link, n_items=len(X), hard=True)):
+        for message in (known, Constraints(known.must_link, n_items=len(X), hard=True)):
             weight = np.random.default_rng(seed).integers(1, 4, size=len(X))
-            _check_repeated(estimator, X, weight, told)
+            _check_repeated(estimator, X, weight, message)
 
 
 def _check_repeated(estimator: Any, X: Any, weight: Any, known: Any, without: Any = frozenset()) -> None:

@@ -166,8 +166,8 @@ def raises(kind: type[Exception], words: list[str], action: Callable[[], Any]) -
     try:
         action()
     except kind as error:
-        said = str(error)
+        message = str(error)
     else:
         raise AssertionError(f"no {kind.__name__} was raised")
-    lacking = [word for word in words if word not in said]
-    assert not lacking, f"the message does not say {lacking}: {said}"
+    lacking = [word for word in words if word not in message]
+    assert not lacking, f"the message does not say {lacking}: {message}"

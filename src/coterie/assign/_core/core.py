@@ -38,20 +38,21 @@ class Acts(NamedTuple):
     indptr: Index
     indices: Index
     weight: Floats
-    entry_ptr: Index
-    entry_row: Index
-    entry_minus: Index
-    entry_weight: Floats
-    entry_mass: Index
+    member_ptr: Index
+    member_group: Index
+    except_group: Index
+    member_weight: Floats
+    member_count: Index
 
 
 @dataclass(frozen=True, eq=False)
 class Core:
     """Units, and how they act on each other.
 
-    Unit u acts through the edges `indptr[u]:indptr[u + 1]` and the entries `entry_ptr[u]:entry_ptr[u + 1]`.
-    An entry says that `entry_mass` of the unit's items lie in a row of counts, and what each item that the
-    row already has in a cluster costs there; items of the row `entry_minus` do not count (-1: all do).
+    Unit u acts through the edges `indptr[u]:indptr[u + 1]` and its memberships `member_ptr[u]:member_ptr[u +
+    1]`. A membership says that `member_count` of the unit's items belong to `member_group`, and what each
+    item that the group already has in a cluster costs there; items of `except_group` do not count (-1: all
+    do).
     """
 
     items: Index
@@ -60,17 +61,17 @@ class Core:
     indptr: Index
     indices: Index
     weight: Floats
-    entry_ptr: Index
-    entry_row: Index
-    entry_minus: Index
-    entry_weight: Floats
-    entry_mass: Index
-    n_rows: int
-    row_ptr: Index
-    row_unit: Index
-    block_ptr: Index
-    block_unit: Index
-    block_of: Index
+    member_ptr: Index
+    member_group: Index
+    except_group: Index
+    member_weight: Floats
+    member_count: Index
+    n_groups: int
+    group_ptr: Index
+    group_unit: Index
+    chunklet_ptr: Index
+    chunklet_unit: Index
+    chunklet_of: Index
     # what is paid in any case: to be added to what edges and rows pay
     constant: float = 0.0
     forbids: bool = False
@@ -85,49 +86,49 @@ class Core:
     @property
     def acting(self) -> NDArray[np.bool_]:
         """Which units have any edge or entry."""
-        return (np.diff(self.indptr) > 0) | (np.diff(self.entry_ptr) > 0)
+        return (np.diff(self.indptr) > 0) | (np.diff(self.member_ptr) > 0)
 
     def scaled(self, weight: float) -> Core:
         """The same with every finite weight times `weight`."""
-        finite, group = np.isfinite(self.weight), np.isfinite(self.entry_weight)
-        edges, entries = self.weight.copy(), self.entry_weight.copy()
+        finite, group = np.isfinite(self.weight), np.isfinite(self.member_weight)
+        edges, memberships = self.weight.copy(), self.member_weight.copy()
         edges[finite] *= weight
-        entries[group] *= weight
-        return replace(self, weight=edges, entry_weight=entries, constant=self.constant * weight)
+        memberships[group] *= weight
+        return replace(self, weight=edges, member_weight=memberships, constant=self.constant * weight)
 
     def only_forbidden(self) -> Core:
         """The part that must hold, on the same units."""
         keep = np.isinf(self.weight)
         head = np.repeat(np.arange(self.n_units), np.diff(self.indptr))[keep]
-        hard = np.isinf(self.entry_weight)
-        needed = np.zeros(self.n_rows, dtype=bool)
-        needed[self.entry_row[hard]] = True
-        needed[self.entry_minus[hard & (self.entry_minus >= 0)]] = True
-        entries = needed[self.entry_row]
-        owner = np.repeat(np.arange(self.n_units), np.diff(self.entry_ptr))[entries]
+        hard = np.isinf(self.member_weight)
+        needed = np.zeros(self.n_groups, dtype=bool)
+        needed[self.member_group[hard]] = True
+        needed[self.except_group[hard & (self.except_group >= 0)]] = True
+        memberships = needed[self.member_group]
+        owner = np.repeat(np.arange(self.n_units), np.diff(self.member_ptr))[memberships]
         return replace(
             self,
             indptr=_pointer(head, self.n_units),
             indices=self.indices[keep],
             weight=self.weight[keep],
-            entry_ptr=_pointer(owner, self.n_units),
-            entry_row=self.entry_row[entries],
-            entry_minus=self.entry_minus[entries],
-            entry_weight=self.entry_weight[entries],
-            entry_mass=self.entry_mass[entries],
+            member_ptr=_pointer(owner, self.n_units),
+            member_group=self.member_group[memberships],
+            except_group=self.except_group[memberships],
+            member_weight=self.member_weight[memberships],
+            member_count=self.member_count[memberships],
             constant=0.0,
         )
 
-    def parts(self) -> NDArray[np.int32]:
+    def components(self) -> NDArray[np.int32]:
         """Which units act on each other, directly or through others: the part of each unit."""
-        n = self.n_units + self.n_rows
+        n = self.n_units + self.n_groups
         head = np.concatenate(
             [
                 np.repeat(np.arange(self.n_units), np.diff(self.indptr)),
-                np.repeat(np.arange(self.n_units), np.diff(self.entry_ptr)),
+                np.repeat(np.arange(self.n_units), np.diff(self.member_ptr)),
             ]
         )
-        tail = np.concatenate([self.indices, self.n_units + self.entry_row])
+        tail = np.concatenate([self.indices, self.n_units + self.member_group])
         graph = sparse.csr_matrix((np.ones(len(head), dtype=np.int8), (head, tail)), (n, n))
         return connected_components(graph, directed=False)[1][: self.n_units]
 
@@ -141,9 +142,9 @@ class _Collected:
     unit: list[Index] = field(default_factory=list)
     row: list[Index] = field(default_factory=list)
     minus: list[Index] = field(default_factory=list)
-    entry_weight: list[Floats] = field(default_factory=list)
+    member_weight: list[Floats] = field(default_factory=list)
     mass: list[Index] = field(default_factory=list)
-    n_rows: int = 0
+    n_groups: int = 0
     cliques: tuple[Index, ...] = ()
 
     def add_edges(self, ends: Index, weight: Floats) -> None:
@@ -151,11 +152,13 @@ class _Collected:
         self.edges.append(ends[apart])
         self.weights.append(weight[apart])
 
-    def add_entries(self, unit: Index, row: Index, mass: Index, weight: float, minus: Index | None) -> None:
+    def add_memberships(
+        self, unit: Index, row: Index, mass: Index, weight: float, minus: Index | None
+    ) -> None:
         self.unit.append(unit)
         self.row.append(row)
         self.minus.append(np.full(len(unit), -1, dtype=np.int64) if minus is None else minus)
-        self.entry_weight.append(weight * mass.astype(np.float64) if weight else np.zeros(len(mass)))
+        self.member_weight.append(weight * mass.astype(np.float64) if weight else np.zeros(len(mass)))
         self.mass.append(mass)
 
     def add_cliques(self, code: Index, unit: Index, mass: Index, weight: float) -> None:
@@ -172,11 +175,11 @@ class _Collected:
             self.add_edges(pairs, weight * (mass[left] * mass[right]).astype(np.float64))
         large = np.flatnonzero(length > _SMALL_GROUP)
         number = np.full(len(length), -1, dtype=np.int64)
-        number[large] = self.n_rows + np.arange(len(large))
+        number[large] = self.n_groups + np.arange(len(large))
         row = np.repeat(number, length)
         kept = row >= 0
-        self.add_entries(unit[kept], row[kept], mass[kept], weight, None)
-        self.n_rows += len(large)
+        self.add_memberships(unit[kept], row[kept], mass[kept], weight, None)
+        self.n_groups += len(large)
 
 
 def _pointer(owner: Index, n: int) -> Index:
@@ -203,13 +206,13 @@ def build_core(known: Constraints, obey: Literal["all", "hard"]) -> Core:
     order = np.argsort(owner, kind="stable")
     row = np.concatenate(none + got.row)[order]
     by_row = np.argsort(row, kind="stable")
-    entry_weight = np.concatenate([np.empty(0), *got.entry_weight])[order]
+    member_weight = np.concatenate([np.empty(0), *got.member_weight])[order]
     if obey == "hard" and known.must_table.n + len(known.groups):
-        block_ptr, block_unit = _blocks(known, items, unit, n_units)
+        chunklet_ptr, chunklet_unit = _chunklets(known, items, unit, n_units)
     else:
-        block_ptr, block_unit = np.zeros(1, dtype=np.int64), none[0]
-    block_of = np.full(n_units, -1, dtype=np.int64)
-    block_of[block_unit] = np.repeat(np.arange(len(block_ptr) - 1), np.diff(block_ptr))
+        chunklet_ptr, chunklet_unit = np.zeros(1, dtype=np.int64), none[0]
+    chunklet_of = np.full(n_units, -1, dtype=np.int64)
+    chunklet_of[chunklet_unit] = np.repeat(np.arange(len(chunklet_ptr) - 1), np.diff(chunklet_ptr))
     return Core(
         items=items,
         unit=unit,
@@ -217,19 +220,19 @@ def build_core(known: Constraints, obey: Literal["all", "hard"]) -> Core:
         indptr=indptr,
         indices=indices,
         weight=weight,
-        entry_ptr=_pointer(owner, n_units),
-        entry_row=row,
-        entry_minus=np.concatenate(none + got.minus)[order],
-        entry_weight=entry_weight,
-        entry_mass=np.concatenate(none + got.mass)[order],
-        n_rows=got.n_rows,
-        row_ptr=_pointer(row, got.n_rows),
-        row_unit=owner[order][by_row],
-        block_ptr=block_ptr,
-        block_unit=block_unit,
-        block_of=block_of,
+        member_ptr=_pointer(owner, n_units),
+        member_group=row,
+        except_group=np.concatenate(none + got.minus)[order],
+        member_weight=member_weight,
+        member_count=np.concatenate(none + got.mass)[order],
+        n_groups=got.n_groups,
+        group_ptr=_pointer(row, got.n_groups),
+        group_unit=owner[order][by_row],
+        chunklet_ptr=chunklet_ptr,
+        chunklet_unit=chunklet_unit,
+        chunklet_of=chunklet_of,
         constant=_rest(constant, weight),
-        forbids=bool(np.isinf(weight).any() or np.isinf(entry_weight).any()),
+        forbids=bool(np.isinf(weight).any() or np.isinf(member_weight).any()),
         cliques=got.cliques,
     )
 
@@ -256,10 +259,10 @@ def _add_binding(binding: Constraints, component: Index, got: _Collected) -> Non
         unit = np.searchsorted(component, nodes)
         ones = np.ones(len(unit), dtype=np.int64)
         _, compact = np.unique(codes, return_inverse=True)
-        row = got.n_rows + 1 + compact
-        got.add_entries(unit, np.full(len(unit), got.n_rows), ones, np.inf, row)
-        got.add_entries(unit, row, ones, 0.0, None)
-        got.n_rows += 2 + int(compact.max())
+        row = got.n_groups + 1 + compact
+        got.add_memberships(unit, np.full(len(unit), got.n_groups), ones, np.inf, row)
+        got.add_memberships(unit, row, ones, 0.0, None)
+        got.n_groups += 2 + int(compact.max())
 
 
 def _add_priced(known: Constraints, items: Index, unit: Index, got: _Collected) -> float:
@@ -302,7 +305,7 @@ def _pairs_in(counts: Index) -> float:
     return float((counts * (counts - 1) // 2).sum())
 
 
-def _blocks(known: Constraints, items: Index, unit: Index, n_units: int) -> tuple[Index, Index]:
+def _chunklets(known: Constraints, items: Index, unit: Index, n_units: int) -> tuple[Index, Index]:
     """Units that must-links and equal labels, soft ones too, join: blocks of two units and more."""
     ends = [known.must_link[known.must_table.active]]
     ends += [
@@ -312,9 +315,9 @@ def _blocks(known: Constraints, items: Index, unit: Index, n_units: int) -> tupl
     ]
     # joined on the units, not on all items: these are few
     left, right = unit[np.searchsorted(items, np.concatenate(ends))].T
-    block = join(n_units, np.ascontiguousarray(left), np.ascontiguousarray(right))
-    order = np.argsort(block, kind="stable")
-    starts = np.flatnonzero(np.concatenate([[True], np.diff(block[order]) > 0]))
+    chunklet = join(n_units, np.ascontiguousarray(left), np.ascontiguousarray(right))
+    order = np.argsort(chunklet, kind="stable")
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(chunklet[order]) > 0]))
     length = np.diff(np.append(starts, n_units))
     kept = np.repeat(length > 1, length)
     return np.concatenate([[0], np.cumsum(length[length > 1])]).astype(np.int64), order[kept]
@@ -327,6 +330,6 @@ def soft_penalty(known: Constraints, labels: NDArray[Any]) -> float:
     return pairs + sum(g.n_pairs * g.weight for g in broken.groups if g.weight is not None)
 
 
-def turned(units: Index, rng: np.random.RandomState) -> Index:
+def rotated(units: Index, rng: np.random.RandomState) -> Index:
     """The units from a random place on: their order is kept, since random visits miss the cache."""
     return np.roll(units, -rng.randint(len(units))) if len(units) else units

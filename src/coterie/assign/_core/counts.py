@@ -1,4 +1,4 @@
-"""Rows of counts: how many items of a group each cluster holds, and what a unit meets of them there."""
+"""Group counts: how many items of a group each cluster holds, and what a unit meets of them there."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from coterie._compiled import kernel
 from coterie.assign._core.core import Core
 
 
-def count_rows(core: Core, labels: Labels, k: int) -> Any:
+def group_counts(core: Core, labels: Labels, k: int) -> Any:
     """How many items of each row each cluster holds; units labelled -1 are in none."""
-    counts = np.zeros((core.n_rows, k), dtype=np.int32)
-    if core.n_rows:
-        owner = np.repeat(np.arange(core.n_units), np.diff(core.entry_ptr))
+    counts = np.zeros((core.n_groups, k), dtype=np.int32)
+    if core.n_groups:
+        owner = np.repeat(np.arange(core.n_units), np.diff(core.member_ptr))
         placed = labels[owner] >= 0
-        np.add.at(counts, (core.entry_row[placed], labels[owner[placed]]), core.entry_mass[placed])
+        np.add.at(counts, (core.member_group[placed], labels[owner[placed]]), core.member_count[placed])
     return counts
 
 
 @kernel(inline=True)
 def add_to_rows(u: int, h: int, sign: int, acts: Any, counts: Any) -> None:
     """Put unit u into cluster h in its rows of counts (`sign` 1), or take it out (-1)."""
-    for e in range(acts.entry_ptr[u], acts.entry_ptr[u + 1]):
-        counts[acts.entry_row[e], h] += sign * acts.entry_mass[e]
+    for e in range(acts.member_ptr[u], acts.member_ptr[u + 1]):
+        counts[acts.member_group[e], h] += sign * acts.member_count[e]
 
 
 @kernel(inline=True)
 def met_in(e: int, h: int, acts: Any, counts: Any) -> int:
     """How many items the unit of entry e meets in cluster h; the unit itself must not be counted there."""
-    met = counts[acts.entry_row[e], h]
-    if acts.entry_minus[e] >= 0:
-        met -= counts[acts.entry_minus[e], h]
+    met = counts[acts.member_group[e], h]
+    if acts.except_group[e] >= 0:
+        met -= counts[acts.except_group[e], h]
     return met
 
 

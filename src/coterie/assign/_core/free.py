@@ -56,6 +56,6 @@ def free(
         raise ValueError(f"centers has {middle.shape[1]} features, but X has {data.shape[1]}.")
     weight = check_sample_weight(sample_weight, data)
     distortion = distortion_named(metric)(data, weight)
-    middle = distortion.as_centres(middle)
+    middle = distortion.validated_centres(middle)
     labels = distortion.nearest(middle)
-    return Assignment(labels, float(distortion.to_own(labels, middle).sum()), optimal=True)
+    return Assignment(labels, float(distortion.cost_to_assigned(labels, middle).sum()), optimal=True)

@@ -1,4 +1,4 @@
-"""What a loop over passes asks of whoever labels the units of its core."""
+"""The interface of a solver: what the prototype loop asks of whoever labels the units of its core."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CoreSolver(ABC):
         """The same of the labels of all items, counted by its definition."""
         return 0.0
 
-    def ties(self, labels: Labels) -> Floats:
+    def coupling_cost(self, labels: Labels) -> Floats:
         """What each unit pays for sharing its cluster; negative where it gains."""
         return np.zeros(len(labels))
 
@@ -44,6 +44,6 @@ class CoreSolver(ABC):
         """Take note of new centres, or of a new metric; `penalty` and `assign` come after it."""
         return
 
-    def pull(self, labels: Labels, centres: Floats) -> tuple[Floats, Floats] | None:
+    def centre_contributions(self, labels: Labels, centres: Floats) -> tuple[Floats, Floats] | None:
         """Sums and masses by cluster with which broken statements pull at the centres."""
         return None

@@ -136,8 +136,8 @@ def metric_labelling(
     if bounds is not None:
         held |= size > 1
     number = np.cumsum(held) - 1
-    price = unit_costs(table, core)
-    program = _Program(price[held], number[pairs], paid, size[held], bounds)
+    unit_cost = unit_costs(table, core)
+    program = _Relaxation(unit_cost[held], number[pairs], paid, size[held], bounds)
     rounded = np.zeros(n, dtype=bool)
     rounded[core.items] = held[core.unit]
     member = number[core.unit[held[core.unit]]]  # of the rounded items, in their order
@@ -145,21 +145,21 @@ def metric_labelling(
 
     found = np.empty(n, dtype=np.int32)
     if bounds is None:
-        parts, bound = program.relax(np.empty((0, k)))
-        best = min(program.roundings(parts, n_rounds, rng), key=program.value)
+        fractions, bound = program.relax(np.empty((0, k)))
+        best = min(program.roundings(fractions, n_rounds, rng), key=program.value)
         found[rest] = table[rest].argmin(axis=1)
-        found[core.items] = price.argmin(axis=1)[core.unit]
+        found[core.items] = unit_cost.argmin(axis=1)[core.unit]
         found[rounded] = best[member]
         found = soft_pairs(table, known, weight=weight, labels=found, random_state=rng).labels
         alone = np.setdiff1d(rest, core.items)
-        bound += float(price[~held].min(axis=1).sum() + table[alone].min(axis=1).sum())
+        bound += float(unit_cost[~held].min(axis=1).sum() + table[alone].min(axis=1).sum())
     else:
-        parts, bound = program.relax(table[rest])
-        labels = _within_bounds(program, parts, table[rest], n_rounds, rng)
+        fractions, bound = program.relax(table[rest])
+        labels = _within_bounds(program, fractions, table[rest], n_rounds, rng)
         found[rounded], found[rest] = labels[0][member], labels[1]
     penalty = weight * soft_penalty(known, found)
     cost = own_costs(table, found) + penalty
-    split = parts.max(axis=1) < 1 - _WHOLE
+    split = fractions.max(axis=1) < 1 - _WHOLE
     bound = min(bound, cost)
     return LabelledByProgram(
         found,
@@ -172,7 +172,7 @@ def metric_labelling(
 
 
 @dataclass(frozen=True, eq=False)
-class _Program:
+class _Relaxation:
     """Units to be rounded: their costs, the pairs between them, their sizes, and bounds of all sizes."""
 
     cost: Floats
@@ -248,34 +248,34 @@ class _Program:
             )
         if found.x is None:
             raise UndecidedError(f"the linear program was not solved: {found.message}")
-        parts = np.clip(found.x[: m * k].reshape(m, k), 0.0, None)
-        return parts / parts.sum(axis=1, keepdims=True), base + scale * float(found.fun)
+        fractions = np.clip(found.x[: m * k].reshape(m, k), 0.0, None)
+        return fractions / fractions.sum(axis=1, keepdims=True), base + scale * float(found.fun)
 
-    def roundings(self, parts: Floats, n_rounds: int, rng: np.random.RandomState) -> list[Labels]:
+    def roundings(self, fractions: Floats, n_rounds: int, rng: np.random.RandomState) -> list[Labels]:
         """Labels of the units: each at its largest part, and as drawn, different ones only."""
         found = {}
         for turn in range(n_rounds + 1):
-            labels = parts.argmax(axis=1).astype(np.int32) if turn == 0 else _drawn(parts, rng)
+            labels = fractions.argmax(axis=1).astype(np.int32) if turn == 0 else _drawn(fractions, rng)
             found[labels.tobytes()] = labels
-            if not len(parts) or parts.max(axis=1).min() >= 1 - _WHOLE:
+            if not len(fractions) or fractions.max(axis=1).min() >= 1 - _WHOLE:
                 break
         return list(found.values())
 
 
-def _drawn(parts: Floats, rng: np.random.RandomState) -> Labels:
+def _drawn(fractions: Floats, rng: np.random.RandomState) -> Labels:
     """One rounding of Kleinberg and Tardos."""
-    labels = np.full(len(parts), -1, dtype=np.int32)
-    left = np.arange(len(parts))
+    labels = np.full(len(fractions), -1, dtype=np.int32)
+    left = np.arange(len(fractions))
     while len(left):
-        h, threshold = rng.randint(parts.shape[1]), 1.0 - rng.uniform()
-        here = parts[left, h] >= threshold
+        h, threshold = rng.randint(fractions.shape[1]), 1.0 - rng.uniform()
+        here = fractions[left, h] >= threshold
         labels[left[here]] = h
         left = left[~here]
     return labels
 
 
 def _within_bounds(
-    program: _Program, parts: Floats, others: Floats, n_rounds: int, rng: np.random.RandomState
+    program: _Relaxation, fractions: Floats, others: Floats, n_rounds: int, rng: np.random.RandomState
 ) -> tuple[Labels, Labels]:
     """The best rounding, and the best labels of the other items beside it.
 
@@ -285,8 +285,8 @@ def _within_bounds(
     assert program.bounds is not None
     low, high = program.bounds
     best, least = None, np.inf
-    found = sorted(program.roundings(parts, n_rounds, rng), key=program.value)
-    for fixed in (np.ones(len(parts), dtype=bool), program.size > 1):
+    found = sorted(program.roundings(fractions, n_rounds, rng), key=program.value)
+    for fixed in (np.ones(len(fractions), dtype=bool), program.size > 1):
         for labels in found:
             used = np.bincount(labels[fixed], program.size[fixed], len(low)).astype(np.int64)
             need, room = np.maximum(low - used, 0), high - used

@@ -1,4 +1,4 @@
-"""The same assignment as a minimum-cost flow in the network of the book, solved by OR-tools."""
+"""Size-constrained assignment as a minimum-cost flow in the network of the book, solved by OR-tools."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def solve_by_flow(costs: Any, bounds: SizeBounds) -> Labels:
     relative = costs - np.asarray(costs, dtype=np.float64).min(axis=1, keepdims=True)
     largest = float(relative.max())
     scale = 2.0 ** np.floor(np.log2(_LARGEST / (n_nodes * largest))) if largest > 0 else 1.0
-    price = np.round(relative * scale).astype(np.int64)
+    arc_cost = np.round(relative * scale).astype(np.int64)
 
     of_kind = n + np.arange(n_kinds * k)
     cluster = n + n_kinds * k + np.arange(k)
@@ -39,7 +39,7 @@ def solve_by_flow(costs: Any, bounds: SizeBounds) -> Labels:
     flow = min_cost_flow.SimpleMinCostFlow()
     tail, head = np.repeat(np.arange(n), k), (n + kind[:, None] * k + np.arange(k)).ravel()
     arcs = flow.add_arcs_with_capacity_and_unit_cost(
-        tail, head, np.ones(n * k, dtype=np.int64), price.ravel()
+        tail, head, np.ones(n * k, dtype=np.int64), arc_cost.ravel()
     )
     none = np.zeros(n_kinds * k, dtype=np.int64)
     room = (kind_high - kind_low).ravel().astype(np.int64)

@@ -6,7 +6,7 @@ import numpy as np
 
 from coterie._arrays import Floats, Index, Labels
 from coterie.assign._core.core import Core
-from coterie.assign._exact.program import Program, pairs_of
+from coterie.assign._exact.program import IntegerProgram, pairs_of
 
 # Largest number of units x clusters in one part.
 MAX_CELLS = 10_000
@@ -17,9 +17,9 @@ def solve_exactly(core: Core, cost: Floats, budget: int) -> tuple[Labels | None,
     k = cost.shape[1]
     labels = cost.argmin(axis=1).astype(np.int32)
     proven = True
-    part = core.parts()
-    order = np.argsort(part, kind="stable")
-    for units in np.split(order, np.flatnonzero(np.diff(part[order])) + 1):
+    component = core.components()
+    order = np.argsort(component, kind="stable")
+    for units in np.split(order, np.flatnonzero(np.diff(component[order])) + 1):
         if len(units) <= 1:
             continue
         if len(units) * k > MAX_CELLS:
@@ -27,17 +27,17 @@ def solve_exactly(core: Core, cost: Floats, budget: int) -> tuple[Labels | None,
                 f"{len(units):,} units act on each other under {k} clusters: more than the {MAX_CELLS:,} "
                 'cells that are solved exactly. Use the "local" method.'
             )
-        best, sure = _solve_part(core, units, cost[units], budget)
+        best, is_proven = _solve_component(core, units, cost[units], budget)
         if best is None:
-            return None, sure
+            return None, is_proven
         labels[units] = best
-        proven &= sure
+        proven &= is_proven
     return labels, proven
 
 
-def _solve_part(core: Core, units: Index, cost: Floats, budget: int) -> tuple[Labels | None, bool]:
+def _solve_component(core: Core, units: Index, cost: Floats, budget: int) -> tuple[Labels | None, bool]:
     n, k = cost.shape
-    if n == 2 and not (core.entry_minus >= 0).any():
+    if n == 2 and not (core.except_group >= 0).any():
         _, weight = pairs_of(core, units)
         both = cost[0][:, None] + cost[1]
         if len(weight):
@@ -45,6 +45,6 @@ def _solve_part(core: Core, units: Index, cost: Floats, budget: int) -> tuple[La
         if not np.isfinite(both).any():
             return None, True
         return np.array(np.unravel_index(int(both.argmin()), (k, k)), dtype=np.int32), True
-    program = Program(cost)
+    program = IntegerProgram(cost)
     program.add_core(core, units)
     return program.solve(budget)

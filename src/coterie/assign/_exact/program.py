@@ -28,7 +28,7 @@ _TOO_LARGE = 1e9
 _NO_PAIRS = np.empty((0, 2), dtype=np.int64)
 
 
-class Program:
+class IntegerProgram:
     """Units that each go into one cluster, and rules between them; an infinite cost forbids a cluster."""
 
     def __init__(self, cost: Floats) -> None:
@@ -97,12 +97,12 @@ class Program:
         k = self.k
         self.ends, self.weight = pairs_of(core, units)
         forbidden = np.isinf(self.weight)
-        priced = self.ends[~forbidden]
+        soft_ends = self.ends[~forbidden]
         if forbidden.any():
             a, b = self.ends[forbidden].T
             self.add([(self.cells(a), 1.0), (self.cells(b), 1.0)], -np.inf, 1.0)
-        together = self._together = self._more(len(priced) * k)
-        a, b = self.cells(priced[:, 0]), self.cells(priced[:, 1])
+        together = self._together = self._more(len(soft_ends) * k)
+        a, b = self.cells(soft_ends[:, 0]), self.cells(soft_ends[:, 1])
         pays = np.repeat(self.weight[~forbidden] > 0, k)
         if pays.any():
             self.add([(a[pays], 1.0), (b[pays], 1.0), (together[pays], -1.0)], -np.inf, 1.0)
@@ -133,12 +133,12 @@ class Program:
         dear = np.isfinite(weight) & (np.abs(weight) > self.relative.sum())
         if dear.any():
             lower = np.where(dear, np.sign(weight) * self.relative.sum(), weight)
-            best, sure = self._minimise(lower, budget, whole)
+            best, is_proven = self._minimise(lower, budget, whole)
             if best is None:
-                return None, sure
+                return None, is_proven
             share = best[self.ends[:, 0]] == best[self.ends[:, 1]]
             if not (dear & (share == (weight > 0))).any():
-                return best, sure
+                return best, is_proven
         return self._minimise(weight, budget, whole)
 
     def _minimise(self, weight: Floats, budget: int, whole: Any) -> tuple[Labels | None, bool]:
@@ -189,13 +189,13 @@ def pairs_of(core: Core, units: Index) -> tuple[Index, Floats]:
     for u in units.tolist():
         near = slice(core.indptr[u], core.indptr[u + 1])
         weight[number[u], number[core.indices[near]]] += core.weight[near]
-    owner = np.repeat(np.arange(core.n_units), np.diff(core.entry_ptr))
-    inside = (number[owner] >= 0) & (core.entry_minus < 0) & (core.entry_weight != 0)
-    for row in np.unique(core.entry_row[inside]).tolist():
-        here = np.flatnonzero(inside & (core.entry_row == row))
+    owner = np.repeat(np.arange(core.n_units), np.diff(core.member_ptr))
+    inside = (number[owner] >= 0) & (core.except_group < 0) & (core.member_weight != 0)
+    for row in np.unique(core.member_group[inside]).tolist():
+        here = np.flatnonzero(inside & (core.member_group == row))
         member = number[owner[here]]
         # an entry's weight is the price of an item times its own items
-        weight[np.ix_(member, member)] += np.outer(core.entry_weight[here], core.entry_mass[here])
+        weight[np.ix_(member, member)] += np.outer(core.member_weight[here], core.member_count[here])
     a, b = np.nonzero(np.triu(weight, 1))
     return np.column_stack([a, b]), weight[a, b]
 
@@ -204,10 +204,10 @@ def _partitions(core: Core, units: Index) -> list[tuple[Index, Index]]:
     """Members and codes of each set whose codes never share a cluster; positions in `units`."""
     number = np.full(core.n_units, -1, dtype=np.int64)
     number[units] = np.arange(len(units))
-    owner = np.repeat(np.arange(core.n_units), np.diff(core.entry_ptr))
-    inside = (number[owner] >= 0) & (core.entry_minus >= 0)
+    owner = np.repeat(np.arange(core.n_units), np.diff(core.member_ptr))
+    inside = (number[owner] >= 0) & (core.except_group >= 0)
     found = []
-    for row in np.unique(core.entry_row[inside]).tolist():
-        here = inside & (core.entry_row == row)
-        found.append((number[owner[here]], core.entry_minus[here]))
+    for row in np.unique(core.member_group[inside]).tolist():
+        here = inside & (core.member_group == row)
+        found.append((number[owner[here]], core.except_group[here]))
     return found

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coterie._arrays import Labels
-from coterie.assign._exact.program import Program
+from coterie.assign._exact.program import IntegerProgram
 from coterie.exceptions import InfeasibleConstraintsError
 
 if TYPE_CHECKING:
-    from coterie.assign._sizes.with_pairs import SizedSolver
+    from coterie.assign._sizes.with_pairs import BoundedSolver
 
 # Twice what the solver of integer programs allows a row to miss.
 _TOLERANCE = 2e-6
 
 
-def best_units(problem: SizedSolver, costs: Any) -> tuple[Labels | None, bool]:
+def best_units(problem: BoundedSolver, costs: Any) -> tuple[Labels | None, bool]:
     """The best labels of the whole units, and whether that is proven; None if the budget was too small.
 
     Raises if it is proven that there are none.
@@ -37,7 +37,7 @@ def best_units(problem: SizedSolver, costs: Any) -> tuple[Labels | None, bool]:
             table[np.arange(len(free)), 1 + problem.limits.kind[free]] = 1.0
         load = np.concatenate([load, table])
         whole = np.append(whole, np.zeros(len(free), dtype=bool))
-    program = Program(cost)
+    program = IntegerProgram(cost)
     if problem.core is not None:
         program.add_core(problem.core, np.arange(problem.core.n_units))
     if len(problem.either_or):

@@ -23,12 +23,12 @@ from coterie.assign._core.assignment import (
     to_units,
     unit_costs,
 )
-from coterie.assign._core.core import Core, build_core, turned
+from coterie.assign._core.core import Core, build_core, rotated
 from coterie.assign._core.counts import to_cheapest
 from coterie.assign._core.solver import CoreSolver, Scores
 from coterie.assign._hard.search import HardSearch
 from coterie.constraints import Constraints
-from coterie.constraints._feasible import core_edges, peeled
+from coterie.constraints._feasible import core_edges, peel_to_core
 from coterie.exceptions import DeadEndError, InfeasibleConstraintsError, UndecidedError
 
 Method = Literal["local", "greedy", "exact"]
@@ -96,12 +96,12 @@ class HardSolver(CoreSolver):
             return self.acting
         if how == "random":
             return self.rng.permutation(self.acting)
-        return np.concatenate(self._peeled())
+        return np.concatenate(self._peeled_to_core())
 
-    def _peeled(self) -> tuple[Index, Index]:
+    def _peeled_to_core(self) -> tuple[Index, Index]:
         """Units that peeling left, and the others in an order in which each finds a place."""
         if self._kernel is None:
-            apart, order, inside = peeled(self.known, self.k)
+            apart, order, inside = peel_to_core(self.known, self.k)
             component = np.empty(self.core.n_units, dtype=np.int64)
             component[self.core.unit] = self.known.components[self.core.items]
             left = np.flatnonzero(inside)
@@ -131,18 +131,18 @@ class HardSolver(CoreSolver):
 
     def first(self, cost: Floats) -> Labels:
         """A legal start, whatever it takes."""
-        core, easy = self._peeled()
+        core, easy = self._peeled_to_core()
         if self.search.greedy(cost, np.concatenate([core, easy])) < 0:
             return self._with_the_rest(cost, self.search.labels)
         answer = self.known.check(self.k, nonempty=self.nonempty, budget=self.budget)
         if answer.certificate is not None:
-            told = f"{answer.certificate} {answer.certificate.what_to_drop()}"
-            raise InfeasibleConstraintsError(told, answer.certificate)
+            message = f"{answer.certificate} {answer.certificate.what_to_drop()}"
+            raise InfeasibleConstraintsError(message, answer.certificate)
         if answer.witness is not None:
             colour = to_units(self.core, answer.witness.astype(np.int32))
-            price = np.zeros((self.k, self.k))
-            np.add.at(price, colour[core], cost[core])
-            match = linear_sum_assignment(price)[1]
+            match_cost = np.zeros((self.k, self.k))
+            np.add.at(match_cost, colour[core], cost[core])
+            match = linear_sum_assignment(match_cost)[1]
             given = np.full(self.core.n_units, -1, dtype=np.int32)
             given[core] = match[colour[core]]
             if self.search.greedy(cost, easy, given) >= 0:
@@ -160,7 +160,7 @@ class HardSolver(CoreSolver):
     def improve(self, cost: Floats, labels: Labels, max_rounds: int = 100) -> tuple[Labels, int]:
         """Go on from legal labels by steps that lower the cost, until none is left or for so many rounds."""
         self.search.start_from(labels)
-        moves = self.search.improve(cost, turned(self.acting, self.rng), max_rounds)
+        moves = self.search.improve(cost, rotated(self.acting, self.rng), max_rounds)
         return self._with_the_rest(cost, self.search.labels), moves
 
     def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
@@ -261,13 +261,13 @@ def hard_pairs(
             raise ValueError(f"{name} must be one of {', '.join(map(repr, legal))}; got {value!r}.")
     answer = known.check(k, budget=budget)
     if answer.certificate is not None:
-        told = f"{answer.certificate} {answer.certificate.what_to_drop()}"
-        raise InfeasibleConstraintsError(told, answer.certificate)
+        message = f"{answer.certificate} {answer.certificate.what_to_drop()}"
+        raise InfeasibleConstraintsError(message, answer.certificate)
     core = build_core(known, "all")
     solver = HardSolver(known, core, k, budget=budget, rng=check_random_state(random_state))
     found = table.argmin(axis=1).astype(np.int32)
-    price = unit_costs(table, core)
-    price -= price.min(axis=1, keepdims=True)
+    excess_cost = unit_costs(table, core)
+    excess_cost -= excess_cost.min(axis=1, keepdims=True)
     moves, optimal = 0, not len(solver.acting)
     given = None
     if labels is not None:
@@ -277,10 +277,10 @@ def hard_pairs(
             raise ValueError(f"labels to start from must obey the constraints. {broken}")
         given = to_units(core, given)
     if method == "greedy":
-        of_unit = solver.greedy(price, solver.order(order))
+        of_unit = solver.greedy(excess_cost, solver.order(order))
     elif method == "exact":
-        of_unit, optimal = solver.exact(price, given)
+        of_unit, optimal = solver.exact(excess_cost, given)
     else:
-        of_unit, moves = solver.improve(price, solver.first(price) if given is None else given)
+        of_unit, moves = solver.improve(excess_cost, solver.first(excess_cost) if given is None else given)
     found[core.items] = of_unit[core.unit]
     return Assignment(found, own_costs(table, found), 0.0, moves, optimal)

@@ -29,14 +29,14 @@ _MAX_SEARCHED = 1000
 class Placed(NamedTuple):
     """Where the units are: their labels, what each cluster holds of each row of counts, and whom.
 
-    `holder` is the unit of a row that came last into a cluster; `row_unit` has the units of each row.
+    `holder` is the unit of a row that came last into a cluster; `group_unit` has the units of each row.
     """
 
     labels: Any
     counts: Any
     holder: Any
-    row_ptr: Any
-    row_unit: Any
+    group_ptr: Any
+    group_unit: Any
 
 
 @kernel
@@ -44,8 +44,8 @@ def place(u: int, h: int, acts: Any, placed: Any) -> None:
     """Put unit u, which is nowhere, into cluster h."""
     placed.labels[u] = h
     add_to_rows(u, h, 1, acts, placed.counts)
-    for e in range(acts.entry_ptr[u], acts.entry_ptr[u + 1]):
-        placed.holder[acts.entry_row[e], h] = u
+    for e in range(acts.member_ptr[u], acts.member_ptr[u + 1]):
+        placed.holder[acts.member_group[e], h] = u
 
 
 @kernel
@@ -62,8 +62,8 @@ def _mark_taken(u: int, acts: Any, placed: Any, mark: Any, stamp: int) -> None:
         h = placed.labels[acts.indices[t]]
         if h >= 0:
             mark[h] = stamp
-    for e in range(acts.entry_ptr[u], acts.entry_ptr[u + 1]):
-        if acts.entry_weight[e] == 0.0:
+    for e in range(acts.member_ptr[u], acts.member_ptr[u + 1]):
+        if acts.member_weight[e] == 0.0:
             continue
         for h in range(mark.shape[0]):
             if met_in(e, h, acts, placed.counts) > 0:
@@ -107,7 +107,7 @@ def _add_once(v: int, out: Any, n: int) -> int:
 @kernel
 def _in_the_way(u: int, h: int, acts: Any, placed: Any, out: Any) -> int:
     """Write the units of cluster h that forbid it to u; returns their number, or -1 if `out` is too short."""
-    labels, row_ptr, row_unit = placed.labels, placed.row_ptr, placed.row_unit
+    labels, group_ptr, group_unit = placed.labels, placed.group_ptr, placed.group_unit
     room = out.shape[0]
     n = 0
     for t in range(acts.indptr[u], acts.indptr[u + 1]):
@@ -116,23 +116,23 @@ def _in_the_way(u: int, h: int, acts: Any, placed: Any, out: Any) -> int:
                 return -1
             out[n] = acts.indices[t]
             n += 1
-    for e in range(acts.entry_ptr[u], acts.entry_ptr[u + 1]):
-        if acts.entry_weight[e] == 0.0:
+    for e in range(acts.member_ptr[u], acts.member_ptr[u + 1]):
+        if acts.member_weight[e] == 0.0:
             continue
         met = met_in(e, h, acts, placed.counts)
         if met <= 0:
             continue
-        row = acts.entry_row[e]
-        if acts.entry_minus[e] < 0:
+        row = acts.member_group[e]
+        if acts.except_group[e] < 0:
             n = _add_once(placed.holder[row, h], out, n)
             if n > room:
                 return -1
             continue
-        if met > room - n or row_ptr[row + 1] - row_ptr[row] > _MAX_SEARCHED:
+        if met > room - n or group_ptr[row + 1] - group_ptr[row] > _MAX_SEARCHED:
             return -1
-        for t in range(row_ptr[row], row_ptr[row + 1]):
-            if labels[row_unit[t]] == h:
-                n = _add_once(row_unit[t], out, n)
+        for t in range(group_ptr[row], group_ptr[row + 1]):
+            if labels[group_unit[t]] == h:
+                n = _add_once(group_unit[t], out, n)
                 if n > room:
                     return -1
     return n
@@ -202,7 +202,7 @@ def moves(
     pushed: Any,
 ) -> int:
     """Move or push units of `order[start:stop]` where that lowers the cost; returns how often it did."""
-    labels, indptr, indices, entry_ptr = placed.labels, acts.indptr, acts.indices, acts.entry_ptr
+    labels, indptr, indices, member_ptr = placed.labels, acts.indptr, acts.indices, acts.member_ptr
     k = cost.shape[1]
     moves = 0
     for position in range(start, stop):
@@ -210,14 +210,14 @@ def moves(
         a = labels[u]
         if cost[u, a] == 0.0:
             continue
-        wishes = False
+        may_improve = False
         for h in range(k):
-            wishes = wishes or cost[u, h] < (1.0 - RELATIVE) * cost[u, a]
-        if not wishes:
+            may_improve = may_improve or cost[u, h] < (1.0 - RELATIVE) * cost[u, a]
+        if not may_improve:
             continue
         state[0] += 1
         stamp = state[0]
-        if entry_ptr[u] == entry_ptr[u + 1]:  # the common case, written out: a call copies descriptors
+        if member_ptr[u] == member_ptr[u + 1]:  # the common case, written out: a call copies descriptors
             for t in range(indptr[u], indptr[u + 1]):
                 mark[labels[indices[t]]] = stamp
         else:
@@ -242,7 +242,7 @@ def moves(
 
 
 @kernel
-def wishes(cost: Any, labels: Any, order: Any, pair: Any, who: Any) -> int:
+def improving_moves(cost: Any, labels: Any, order: Any, pair: Any, who: Any) -> int:
     """Count the wishes of units for cheaper clusters; with room in `pair` and `who`, write them there.
 
     The pair of a unit's cluster and the one it wishes for is numbered a * k + b, a < b.
@@ -274,7 +274,7 @@ def chains(
     start: int,
     stop: int,
     seen: Any,
-    row_seen: Any,
+    group_seen: Any,
     queue: Any,
     state: Any,
 ) -> int:
@@ -283,16 +283,16 @@ def chains(
     Pairs `start` to `stop` of `pairs`; `first` and `who` are the wishes of each. A part is looked at once a
     pair, however many of its units wish: it is the same from each of them.
     """
-    indptr, indices, entry_ptr = acts.indptr, acts.indices, acts.entry_ptr
-    labels, row_ptr, row_unit = placed.labels, placed.row_ptr, placed.row_unit
+    indptr, indices, member_ptr = acts.indptr, acts.indices, acts.member_ptr
+    labels, group_ptr, group_unit = placed.labels, placed.group_ptr, placed.group_unit
     k = cost.shape[1]
     flips = 0
     for position in range(start, stop):
         a, b = pairs[position] // k, pairs[position] % k
         state[0] += 1
         stamp = state[0]
-        for wish in range(first[position], first[position + 1]):
-            u = who[wish]
+        for at in range(first[position], first[position + 1]):
+            u = who[at]
             if seen[u] == stamp or (labels[u] != a and labels[u] != b):
                 continue
             if not cost[u, a + b - labels[u]] < (1.0 - RELATIVE) * cost[u, labels[u]]:
@@ -316,11 +316,11 @@ def chains(
                         seen[w] = stamp
                         queue[tail] = w
                         tail += 1
-                for e in range(entry_ptr[v], entry_ptr[v + 1]):
-                    if acts.entry_weight[e] == 0.0 or met_in(e, other, acts, placed.counts) <= 0:
+                for e in range(member_ptr[v], member_ptr[v + 1]):
+                    if acts.member_weight[e] == 0.0 or met_in(e, other, acts, placed.counts) <= 0:
                         continue
-                    row = acts.entry_row[e]
-                    if acts.entry_minus[e] < 0:
+                    row = acts.member_group[e]
+                    if acts.except_group[e] < 0:
                         w = placed.holder[row, other]
                         if seen[w] != stamp:
                             seen[w] = stamp
@@ -328,11 +328,11 @@ def chains(
                             tail += 1
                         continue
                     side = 0 if other == a else 1
-                    if row_seen[row, side] == state[1]:
+                    if group_seen[row, side] == state[1]:
                         continue
-                    row_seen[row, side] = state[1]
-                    for t in range(row_ptr[row], row_ptr[row + 1]):
-                        w = row_unit[t]
+                    group_seen[row, side] = state[1]
+                    for t in range(group_ptr[row], group_ptr[row + 1]):
+                        w = group_unit[t]
                         if labels[w] == other and seen[w] != stamp:
                             seen[w] = stamp
                             queue[tail] = w
@@ -341,9 +341,9 @@ def chains(
                 flips += 1
                 for i in range(tail):
                     v = queue[i]
-                    row_label = labels[v]
+                    old_label = labels[v]
                     _lift(v, acts, placed)
-                    labels[v] = -2 - (a + b - row_label)
+                    labels[v] = -2 - (a + b - old_label)
                 for i in range(tail):
                     v = queue[i]
                     place(v, -2 - labels[v], acts, placed)

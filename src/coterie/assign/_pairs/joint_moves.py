@@ -105,13 +105,13 @@ def exchange(
     `marks`, the scratch `left` and `right`.
     """
     cost, price = energy.cost, energy.price
-    indptr, indices, entry_ptr = acts.indptr, acts.indices, acts.entry_ptr
+    indptr, indices, member_ptr = acts.indptr, acts.indices, acts.member_ptr
     due, may_improve = marks.due, marks.may_improve
     one_price = price.shape[1] == 1 and energy.apart.shape[0] == 0
     moves = 0
     for position in range(start, stop):
         u = order[position]
-        if due[u] & 2 == 0 or entry_ptr[u] < entry_ptr[u + 1]:
+        if due[u] & 2 == 0 or member_ptr[u] < member_ptr[u + 1]:
             continue
         due[u] &= 1
         if indptr[u + 1] - indptr[u] > _MAX_DEGREE:
@@ -120,7 +120,7 @@ def exchange(
             v = indices[t]
             if (once and v < u) or (may_improve[u] == 0 and may_improve[v] == 0):
                 continue
-            if indptr[v + 1] - indptr[v] > _MAX_DEGREE or entry_ptr[v] < entry_ptr[v + 1]:
+            if indptr[v + 1] - indptr[v] > _MAX_DEGREE or member_ptr[v] < member_ptr[v + 1]:
                 continue
             a, b = labels[u], labels[v]
             if one_price and (
@@ -147,7 +147,7 @@ def exchange(
 
 @kernel(inline=True)
 def _block_by_edges(
-    b: int, energy: Any, acts: Any, labels: Any, blocks: Any, total: Any
+    b: int, energy: Any, acts: Any, labels: Any, chunklets: Any, total: Any
 ) -> tuple[float, float]:
     """Write what a block of units with edges alone costs in each cluster; returns what it costs now.
 
@@ -159,8 +159,8 @@ def _block_by_edges(
     now = inside_now = inside_then = 0.0
     for h in range(k):
         total[h] = 0.0
-    for position in range(blocks.ptr[b], blocks.ptr[b + 1]):
-        u = blocks.unit[position]
+    for position in range(chunklets.ptr[b], chunklets.ptr[b + 1]):
+        u = chunklets.unit[position]
         own = labels[u]
         now += energy.cost[u, own]
         for h in range(k):
@@ -168,7 +168,7 @@ def _block_by_edges(
         for t in range(acts.indptr[u], acts.indptr[u + 1]):
             v = acts.indices[t]
             there = labels[v]
-            if blocks.of_unit[v] == b:
+            if chunklets.of_unit[v] == b:
                 if wide == 1:
                     for h in range(k):
                         total[h] += 0.5 * price[t, h]
@@ -185,13 +185,13 @@ def _block_by_edges(
 
 
 @kernel
-def move_blocks(
+def move_chunklets(
     energy: Any,
     acts: Any,
     closure: Any,
     counts: Any,
     labels: Any,
-    blocks: Any,
+    chunklets: Any,
     start: int,
     stop: int,
     marks: Any,
@@ -208,18 +208,18 @@ def move_blocks(
     k, closed = energy.cost.shape[1], closure.near.shape[0] > 0
     moves = 0
     for b in range(start, stop):
-        low, high = blocks.ptr[b], blocks.ptr[b + 1]
+        low, high = chunklets.ptr[b], chunklets.ptr[b + 1]
         settled, plain = True, not closed
         for position in range(low, high):
-            u = blocks.unit[position]
+            u = chunklets.unit[position]
             before[position - low] = labels[u]
             settled = settled and marks.may_improve[u] == 0
-            plain = plain and acts.entry_ptr[u] == acts.entry_ptr[u + 1]
+            plain = plain and acts.member_ptr[u] == acts.member_ptr[u + 1]
         if settled:
             continue
         if plain:
             # what the world outside says about each cluster; inside, all are together or as they are
-            now, inside = _block_by_edges(b, energy, acts, labels, blocks, total)
+            now, inside = _block_by_edges(b, energy, acts, labels, chunklets, total)
             best = argmin(total)
             then = total[best] + inside
         else:
@@ -228,47 +228,47 @@ def move_blocks(
             for h in range(k):
                 total[h] = 0.0
             for position in range(low, high):
-                u = blocks.unit[position]
+                u = chunklets.unit[position]
                 h = labels[u]
                 labels[u] = -1
                 add_to_rows(u, h, -1, acts, counts)
                 local_energy(u, h, energy, acts, closure, counts, labels, out)
                 now += out[h]
-                if closed and closure.part[u] >= 0:
+                if closed and closure.component[u] >= 0:
                     carry(u, h, -1, closure, clock[0])
             for position in range(low, high):
-                u = blocks.unit[position]
+                u = chunklets.unit[position]
                 local_energy(u, -1, energy, acts, closure, counts, labels, out)
                 for h in range(k):
                     total[h] += out[h]
                 for t in range(acts.indptr[u], acts.indptr[u + 1]):
-                    if price.shape[1] > 1 and blocks.of_unit[acts.indices[t]] == b:
+                    if price.shape[1] > 1 and chunklets.of_unit[acts.indices[t]] == b:
                         for h in range(k):
                             total[h] += 0.5 * price[t, h]
             best = argmin(total)
             for position in range(low, high):
-                u = blocks.unit[position]
+                u = chunklets.unit[position]
                 local_energy(u, -1, energy, acts, closure, counts, labels, out)
                 then += out[best]
                 labels[u] = best
                 add_to_rows(u, best, 1, acts, counts)
-                if closed and closure.part[u] >= 0:
+                if closed and closure.component[u] >= 0:
                     carry(u, -1, best, closure, clock[0])
         pays = better(then, now)
         moves += pays
         for position in range(low, high):
-            u = blocks.unit[position]
+            u = chunklets.unit[position]
             if pays:
                 labels[u] = best
                 due[u] = 3
-                for e in range(acts.entry_ptr[u], acts.entry_ptr[u + 1]):
-                    marks.row_time[acts.entry_row[e]] = clock[0]
+                for e in range(acts.member_ptr[u], acts.member_ptr[u + 1]):
+                    marks.group_time[acts.member_group[e]] = clock[0]
                 wake(u, acts, due)
             elif not plain:
                 h = before[position - low]
                 add_to_rows(u, best, -1, acts, counts)
                 add_to_rows(u, h, 1, acts, counts)
-                if closed and closure.part[u] >= 0:
+                if closed and closure.component[u] >= 0:
                     carry(u, best, h, closure, clock[0])
                 labels[u] = h
     return moves

@@ -45,7 +45,7 @@ def wake(u: int, acts: Any, due: Any) -> None:
 @kernel
 def carry(u: int, old: int, new: int, closure: Any, now: int) -> None:
     """Take unit u from one cluster to another (-1: none) in the sums of closures; `now` is noted there."""
-    c = closure.part[u]
+    c = closure.component[u]
     first, last = closure.keeps_ptr[c], closure.keeps_ptr[c + 1]
     for t in range(first - 1, last):
         b = c if t < first else closure.keeps_index[t]
@@ -83,15 +83,15 @@ def local_energy(
             if apart.shape[0] > 0:
                 for g in range(k):
                     out[g] += energy.coupling[t] * apart[g, h]
-    for e in range(acts.entry_ptr[u], acts.entry_ptr[u + 1]):
-        if acts.entry_weight[e] == 0.0:
+    for e in range(acts.member_ptr[u], acts.member_ptr[u + 1]):
+        if acts.member_weight[e] == 0.0:
             continue
         for h in range(k):
             met = met_in(e, h, acts, counts)
             if met != 0:
-                out[h] += acts.entry_weight[e] * met
-    if closure.near.shape[0] > 0 and closure.part[u] >= 0:
-        c, mass = closure.part[u], closure.mass[u]
+                out[h] += acts.member_weight[e] * met
+    if closure.near.shape[0] > 0 and closure.component[u] >= 0:
+        c, mass = closure.component[u], closure.mass[u]
         for h in range(k):
             dot = 0.0
             for t in range(closure.row_ptr[u], closure.row_ptr[u + 1]):
@@ -122,8 +122,8 @@ def sweep(
     arrays' descriptors.
     """
     cost, alone, price, coupling, apart = energy
-    indptr, indices, entry_ptr, entry_row = acts.indptr, acts.indices, acts.entry_ptr, acts.entry_row
-    due, may_improve, row_time, unit_time, clock = marks
+    indptr, indices, member_ptr, member_group = acts.indptr, acts.indices, acts.member_ptr, acts.member_group
+    due, may_improve, group_time, unit_time, clock = marks
     k = cost.shape[1]
     wide = price.shape[1] > 1
     coupled, closed = apart.shape[0] > 0, closure.near.shape[0] > 0
@@ -132,17 +132,17 @@ def sweep(
         u = order[position]
         visit = due[u] & 1 == 1
         if not visit:
-            for e in range(entry_ptr[u], entry_ptr[u + 1]):
-                if row_time[entry_row[e]] > unit_time[u]:
+            for e in range(member_ptr[u], member_ptr[u + 1]):
+                if group_time[member_group[e]] > unit_time[u]:
                     visit = True
                     break
-        if not visit and closed and closure.part[u] >= 0:
-            visit = closure.time[closure.part[u]] > unit_time[u]
+        if not visit and closed and closure.component[u] >= 0:
+            visit = closure.time[closure.component[u]] > unit_time[u]
         if not visit:
             continue
         due[u] &= 2
         old = labels[u]
-        if entry_ptr[u] == entry_ptr[u + 1] and not closed:
+        if member_ptr[u] == member_ptr[u + 1] and not closed:
             best = old
             here = cost[u, old]
             may_improve[u] = (alone[u, old] if wide else here) > 0.0
@@ -153,7 +153,7 @@ def sweep(
             least = 0.0
             for t in range(indptr[u], indptr[u + 1]):
                 h = labels[indices[t]]
-                paid_there = (price[t, h] if wide else price[t, 0])
+                paid_there = price[t, h] if wide else price[t, 0]
                 if h == old:
                     here += paid_there
                 if h == best:
@@ -168,7 +168,7 @@ def sweep(
                     out[h] = cost[u, h]
                 for t in range(indptr[u], indptr[u + 1]):
                     g = labels[indices[t]]
-                    out[g] += (price[t, g] if wide else price[t, 0])
+                    out[g] += price[t, g] if wide else price[t, 0]
                     if coupled:
                         for h in range(k):
                             out[h] += coupling[t] * apart[h, g]
@@ -181,7 +181,7 @@ def sweep(
                         there = cost[u, h]
                         for s in range(indptr[u], indptr[u + 1]):
                             if labels[indices[s]] == h:
-                                there += (price[s, h] if wide else price[s, 0])
+                                there += price[s, h] if wide else price[s, 0]
                         if there < least:
                             least = there
                             best = h
@@ -204,9 +204,9 @@ def sweep(
         moves += 1
         labels[u] = best
         clock[0] += 1
-        for e in range(entry_ptr[u], entry_ptr[u + 1]):
-            row_time[entry_row[e]] = clock[0]
-        if closed and closure.part[u] >= 0:
+        for e in range(member_ptr[u], member_ptr[u + 1]):
+            group_time[member_group[e]] = clock[0]
+        if closed and closure.component[u] >= 0:
             carry(u, old, best, closure, clock[0])
         unit_time[u] = clock[0]
         wake(u, acts, due)
@@ -236,12 +236,12 @@ def paid(acts: Any, counts: Any, labels: Any) -> float:
             v = acts.indices[t]
             if v > u and (labels[v] == own) == (acts.weight[t] > 0.0):
                 twice += 2.0 * abs(acts.weight[t])
-        for e in range(acts.entry_ptr[u], acts.entry_ptr[u + 1]):
-            if acts.entry_weight[e] == 0.0:
+        for e in range(acts.member_ptr[u], acts.member_ptr[u + 1]):
+            if acts.member_weight[e] == 0.0:
                 continue
             met = met_in(e, own, acts, counts)
-            if acts.entry_minus[e] < 0:
-                met -= acts.entry_mass[e]
+            if acts.except_group[e] < 0:
+                met -= acts.member_count[e]
             if met != 0:
-                twice += acts.entry_weight[e] * met
+                twice += acts.member_weight[e] * met
     return twice

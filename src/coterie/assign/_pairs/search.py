@@ -9,10 +9,10 @@ import numpy as np
 from coterie._arrays import Labels
 from coterie._compiled import SLICE, kernel
 from coterie.assign._core.core import Core
-from coterie.assign._core.counts import count_rows
-from coterie.assign._pairs.joint_moves import exchange, move_blocks
+from coterie.assign._core.counts import group_counts
+from coterie.assign._pairs.joint_moves import exchange, move_chunklets
 from coterie.assign._pairs.moves import find_due, paid, sweep
-from coterie.assign._pairs.terms import NO_CLOSURE, Blocks, Closure, Energy, Marks, Scratch
+from coterie.assign._pairs.terms import NO_CLOSURE, Chunklets, Closure, Energy, Marks, Scratch
 
 # What a search is at, the first number of its state.
 _SWEEP, _PAIRS, _BLOCKS, _BLOCKS_FIRST = 0, 1, 2, 3
@@ -30,7 +30,7 @@ def _advance(
     counts: Any,
     labels: Any,
     order: Any,
-    blocks: Any,
+    chunklets: Any,
     marks: Any,
     scratch: Any,
     state: Any,
@@ -40,7 +40,7 @@ def _advance(
     One call for a small problem: going in and out costs more than a sweep there. Written: `labels`, `counts`,
     `closure`, `marks`, `scratch`, `state`.
     """
-    n, n_blocks = labels.shape[0], blocks.ptr.shape[0] - 1
+    n, n_chunklets = labels.shape[0], chunklets.ptr.shape[0] - 1
     closed = closure.near.shape[0] > 0
     out, total, before, listed = scratch
     left = state[_STEP]
@@ -51,7 +51,7 @@ def _advance(
             if phase == _PAIRS:
                 each = energy.price.shape[1]
             elif phase != _SWEEP:
-                each = 1 + n // n_blocks
+                each = 1 + n // n_chunklets
             stop = min(start + max(1, left // each), state[_LENGTH])
             if phase == _SWEEP:
                 units = order if state[_WHOLE] else listed
@@ -60,8 +60,8 @@ def _advance(
                 once = state[_ROUNDS] == 0
                 moved = exchange(energy, acts, labels, listed, start, stop, once, marks, out, total)
             else:
-                moved = move_blocks(
-                    energy, acts, closure, counts, labels, blocks, start, stop, marks, out, total, before
+                moved = move_chunklets(
+                    energy, acts, closure, counts, labels, chunklets, start, stop, marks, out, total, before
                 )
             state[_MOVED] += moved
             state[_AT] = stop
@@ -69,7 +69,7 @@ def _advance(
             continue
         state[_AT] = 0
         if phase == _PAIRS:
-            state[_PHASE], state[_LENGTH] = _BLOCKS, n_blocks
+            state[_PHASE], state[_LENGTH] = _BLOCKS, n_chunklets
             continue
         if phase != _SWEEP:
             state[_ROUNDS] += 1
@@ -84,7 +84,7 @@ def _advance(
         state[_MOVES] += state[_MOVED]
         if state[_MOVED] > 0:
             # with rows of counts, or closures, anybody may be due
-            state[_WHOLE] = closed or marks.row_time.shape[0] > 0
+            state[_WHOLE] = closed or marks.group_time.shape[0] > 0
             state[_PHASE] = _SWEEP
             state[_LENGTH] = order.shape[0] if state[_WHOLE] else find_due(marks.due, 1, listed)
         else:
@@ -103,7 +103,7 @@ def pair_energy(core: Core, labels: Labels, k: int) -> float:
     """What all pairs and groups of the core cost together; infinite if something forbidden happens."""
     if not core.n_units:
         return core.constant
-    twice = paid(core.acts, count_rows(core, labels, k), labels)
+    twice = paid(core.acts, group_counts(core, labels, k), labels)
     return core.constant + 0.5 * twice
 
 
@@ -126,23 +126,23 @@ def improve_labels(
     k = energy.cost.shape[1]
     if not len(order) or k == 1:
         return 0
-    n, n_blocks = core.n_units, len(core.block_ptr) - 1
+    n, n_chunklets = core.n_units, len(core.chunklet_ptr) - 1
     marks = Marks(
         due=np.full(n, 3, dtype=np.uint8),
         may_improve=np.ones(n, dtype=np.uint8),
-        row_time=np.zeros(core.n_rows, dtype=np.int64),
+        group_time=np.zeros(core.n_groups, dtype=np.int64),
         unit_time=np.zeros(n, dtype=np.int64),
         clock=np.zeros(1, dtype=np.int64),
     )
-    longest = int(np.diff(core.block_ptr).max(initial=0))
+    longest = int(np.diff(core.chunklet_ptr).max(initial=0))
     scratch = Scratch(
         np.empty(k), np.empty(k), np.empty(longest, dtype=np.int32), np.empty(n, dtype=np.int64)
     )
-    steps = 1 + k + (len(core.indices) + k * (len(core.entry_row) + len(closure.row_data))) // n
-    phase, length = (_BLOCKS_FIRST, n_blocks) if blocks_first else (_SWEEP, len(order))
+    steps = 1 + k + (len(core.indices) + k * (len(core.member_group) + len(closure.row_data))) // n
+    phase, length = (_BLOCKS_FIRST, n_chunklets) if blocks_first else (_SWEEP, len(order))
     state = np.array([phase, max_sweeps, max_rounds, 1 + SLICE // steps, 0, length, 0, 0, 0, 0, 1])
-    blocks = Blocks(core.block_ptr, core.block_unit, core.block_of)
-    given = energy, core.acts, closure, count_rows(core, labels, k), labels, order, blocks
+    chunklets = Chunklets(core.chunklet_ptr, core.chunklet_unit, core.chunklet_of)
+    given = energy, core.acts, closure, group_counts(core, labels, k), labels, order, chunklets
     while not _advance(*given, marks, scratch, state):
         pass
     return int(state[_MOVES])

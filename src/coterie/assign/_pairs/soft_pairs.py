@@ -16,8 +16,8 @@ from coterie.assign._core.assignment import (
     to_units,
     unit_costs,
 )
-from coterie.assign._core.core import Core, build_core, soft_penalty, turned
-from coterie.assign._core.counts import count_rows, to_cheapest
+from coterie.assign._core.core import Core, build_core, rotated, soft_penalty
+from coterie.assign._core.counts import group_counts, to_cheapest
 from coterie.assign._core.solver import CoreSolver, Scores
 from coterie.assign._pairs.search import improve_labels, pair_energy
 from coterie.assign._pairs.terms import NO_CLOSURE, NO_COUPLING, Closure, Energy
@@ -86,7 +86,7 @@ class SoftSolver(CoreSolver):
             self.core,
             energy,
             labels,
-            turned(self.acting, self.rng) if self.turns else self.acting,
+            rotated(self.acting, self.rng) if self.turns else self.acting,
             closure=self.closure(labels),
             max_sweeps=self.max_sweeps,
             max_rounds=max_rounds,
@@ -105,17 +105,17 @@ class SoftSolver(CoreSolver):
     def final_penalty(self, labels: Labels) -> float:
         return self.weight * soft_penalty(self.known, labels) if self.weight else 0.0
 
-    def ties(self, labels: Labels) -> Floats:
+    def coupling_cost(self, labels: Labels) -> Floats:
         core = self.core
         head = np.repeat(np.arange(core.n_units), np.diff(core.indptr))
         # where prices differ by cluster, that of the unit's own
         price = self.price[np.arange(len(head)), labels[head] if self.price.shape[1] > 1 else 0]
         together = (labels[head] == labels[core.indices]) & np.isfinite(price)
         total = np.bincount(head[together], price[together], core.n_units)
-        owner = np.repeat(np.arange(core.n_units), np.diff(core.entry_ptr))
-        mates = count_rows(core, labels, self.k)[core.entry_row, labels[owner]] - core.entry_mass
-        priced = np.isfinite(core.entry_weight)
-        groups = np.bincount(owner[priced], core.entry_weight[priced] * mates[priced], core.n_units)
+        owner = np.repeat(np.arange(core.n_units), np.diff(core.member_ptr))
+        mates = group_counts(core, labels, self.k)[core.member_group, labels[owner]] - core.member_count
+        priced = np.isfinite(core.member_weight)
+        groups = np.bincount(owner[priced], core.member_weight[priced] * mates[priced], core.n_units)
         return (total + groups).astype(np.float64)
 
 
@@ -181,28 +181,28 @@ def soft_pairs(
         raise ValueError(f"weight must be a finite number, at least 0; got {weight!r}.")
     answer = known.only_hard().check(k)
     if answer.certificate is not None:
-        told = f"{answer.certificate} {answer.certificate.what_to_drop()}"
-        raise InfeasibleConstraintsError(told, answer.certificate)
+        message = f"{answer.certificate} {answer.certificate.what_to_drop()}"
+        raise InfeasibleConstraintsError(message, answer.certificate)
     core = build_core(known, "hard").scaled(float(weight))
     solver = SoftSolver(known, core, k, rng=check_random_state(random_state), max_sweeps=max_sweeps)
-    price = unit_costs(table, core)
-    price -= price.min(axis=1, keepdims=True)
+    excess_cost = unit_costs(table, core)
+    excess_cost -= excess_cost.min(axis=1, keepdims=True)
     found = table.argmin(axis=1).astype(np.int32)
     moves, optimal = 0, not core.acting.any()
-    of_unit = solver.first(price)
+    of_unit = solver.first(excess_cost)
     if labels is not None:
         given = read_labels(labels, n, k)
         if not known.only_hard().violations(given):
             of_unit = to_units(core, given)
     if method == "local":
-        of_unit, moves = solver.improve(price, of_unit)
+        of_unit, moves = solver.improve(excess_cost, of_unit)
     else:
         from coterie.assign._exact.pairs import solve_exactly
 
-        best, optimal = solve_exactly(core, price, 1_000_000)
+        best, optimal = solve_exactly(core, excess_cost, 1_000_000)
         of_unit = of_unit if best is None else best
         if not optimal:
-            of_unit, moves = solver.improve(price, of_unit)
+            of_unit, moves = solver.improve(excess_cost, of_unit)
     found[core.items] = of_unit[core.unit]
     penalty = weight * soft_penalty(known, found)
     return Assignment(found, own_costs(table, found) + penalty, penalty, moves, optimal)

@@ -48,7 +48,7 @@ class Closure(NamedTuple):
 
     Attributes
     ----------
-    part, mass, square, inner : arrays, one number a unit
+    component, mass, square, inner : arrays, one number a unit
         Component (-1: none), number of items, their squares, and twice the spread inside of the unit.
     row_ptr, row_index, row_data : CSR
         The vector sum of each unit.
@@ -64,7 +64,7 @@ class Closure(NamedTuple):
         When its sums changed last; see `Marks`.
     """
 
-    part: Index
+    component: Index
     mass: Floats
     square: Floats
     inner: Floats
@@ -86,18 +86,18 @@ class Marks(NamedTuple):
     """Who is looked at again.
 
     `due`: bit 1 for a sweep, bit 2 for an exchange, since a neighbour moved. `may_improve`: 0 where a unit
-    has what is best for it and nothing is broken. `row_time` (of rows of counts) against `unit_time`: what is
-    no edge changed since the unit was last visited; `clock` has one number.
+    has what is best for it and nothing is broken. `group_time` (of rows of counts) against `unit_time`: what
+    is no edge changed since the unit was last visited; `clock` has one number.
     """
 
     due: Any
     may_improve: Any
-    row_time: Index
+    group_time: Index
     unit_time: Index
     clock: Index
 
 
-class Blocks(NamedTuple):
+class Chunklets(NamedTuple):
     """Units that soft must-links join: pointer, units, and the block of each unit (-1: none)."""
 
     ptr: Index

@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from coterie._arrays import NOTHING, Floats, Index, Labels
-from coterie._words import format_number as said
+from coterie._words import format_number as format_number
 from coterie.base import warn_user
 from coterie.constraints import Shortfall
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError, ViolatedConstraintsWarning
@@ -156,87 +156,98 @@ class SizeBounds:
 def check_sums(bounds: SizeBounds) -> None:
     """Raise where sums already show that the bounds cannot be met."""
     low, high, total = bounds.low, bounds.high, bounds.total
-    crumb = 1e-12 * total if len(bounds.load) else 0.0
+    tolerance = 1e-12 * total if len(bounds.load) else 0.0
     what = "the load of all items" if len(bounds.load) else "the number of items"
-    over = np.flatnonzero((low > high + crumb) & (high <= total))
+    over = np.flatnonzero((low > high + tolerance) & (high <= total))
     if len(over):
         h = int(over[0])
         raise InfeasibleConstraintsError(
-            f"cluster {h}: size_min is {said(low[h])}, which is {said(low[h] - high[h])} more than its "
-            f"size_max of {said(high[h])}."
+            f"cluster {h}: size_min is {format_number(low[h])}, which is {format_number(low[h] - high[h])} "
+            "more than its "
+            f"size_max of {format_number(high[h])}."
         )
-    if low.sum() > total + crumb:
+    if low.sum() > total + tolerance:
         raise InfeasibleConstraintsError(
-            f"the minimum sizes add up to {said(low.sum())}, which is {said(low.sum() - total)} more than "
-            f"{what}, {said(total)}."
+            f"the minimum sizes add up to {format_number(low.sum())}, which is "
+            f"{format_number(low.sum() - total)} more than "
+            f"{what}, {format_number(total)}."
         )
-    if high.sum() < total - crumb:
+    if high.sum() < total - tolerance:
         raise InfeasibleConstraintsError(
-            f"the maximum sizes add up to {said(high.sum())}, which is {said(total - high.sum())} less "
-            f"than {what}, {said(total)}."
+            f"the maximum sizes add up to {format_number(high.sum())}, which is "
+            f"{format_number(total - high.sum())} less "
+            f"than {what}, {format_number(total)}."
         )
     if len(bounds.load):
         item = int(np.argmax(bounds.load))
-        if bounds.load[item] > high.max() + crumb:
+        if bounds.load[item] > high.max() + tolerance:
             raise InfeasibleConstraintsError(
-                f"item {item} has a load of {said(bounds.load[item])}, which is "
-                f"{said(bounds.load[item] - high.max())} more than the largest size_max, {said(high.max())}."
+                f"item {item} has a load of {format_number(bounds.load[item])}, which is "
+                f"{format_number(bounds.load[item] - high.max())} more than the largest size_max, "
+                f"{format_number(high.max())}."
             )
     if bounds.groups is not None:
-        _check_groups(bounds, bounds.groups, crumb)
+        _check_groups(bounds, bounds.groups, tolerance)
 
 
-def _check_groups(bounds: SizeBounds, groups: Groups, crumb: float) -> None:
+def _check_groups(bounds: SizeBounds, groups: Groups, tolerance: float) -> None:
     inside = groups.code >= 0
     load = bounds.load[inside] if len(bounds.load) else None
     total = np.bincount(groups.code[inside], load, len(groups.names)).astype(np.float64)
     for g, name in enumerate(groups.names):
-        over = np.flatnonzero((groups.low[g] > groups.high[g] + crumb) & (groups.high[g] <= total[g]))
+        over = np.flatnonzero((groups.low[g] > groups.high[g] + tolerance) & (groups.high[g] <= total[g]))
         if len(over):
             h = int(over[0])
             raise InfeasibleConstraintsError(
-                f"group {name!r} in cluster {h}: at least {said(groups.low[g, h])} and at most "
-                f"{said(groups.high[g, h])} cannot both hold."
+                f"group {name!r} in cluster {h}: at least {format_number(groups.low[g, h])} and at most "
+                f"{format_number(groups.high[g, h])} cannot both hold."
             )
         need, room = groups.low[g].sum(), groups.high[g].sum()
-        if need > total[g] + crumb:
+        if need > total[g] + tolerance:
             raise InfeasibleConstraintsError(
-                f"group {name!r}: its minima add up to {said(need)}, which is {said(need - total[g])} more "
-                f"than it has, {said(total[g])}."
+                f"group {name!r}: its minima add up to {format_number(need)}, which is "
+                f"{format_number(need - total[g])} more "
+                f"than it has, {format_number(total[g])}."
             )
-        if room < total[g] - crumb:
+        if room < total[g] - tolerance:
             raise InfeasibleConstraintsError(
-                f"group {name!r}: its maxima add up to {said(room)}, which is {said(total[g] - room)} less "
-                f"than it has, {said(total[g])}."
+                f"group {name!r}: its maxima add up to {format_number(room)}, which is "
+                f"{format_number(total[g] - room)} less "
+                f"than it has, {format_number(total[g])}."
             )
     minima = groups.low.sum(axis=0)
-    over = np.flatnonzero(minima > bounds.high + crumb)
+    over = np.flatnonzero(minima > bounds.high + tolerance)
     if len(over):
         h = int(over[0])
         raise InfeasibleConstraintsError(
-            f"cluster {h}: the minima of its groups add up to {said(minima[h])}, which is "
-            f"{said(minima[h] - bounds.high[h])} more than its size_max, {said(bounds.high[h])}."
+            f"cluster {h}: the minima of its groups add up to {format_number(minima[h])}, which is "
+            f"{format_number(minima[h] - bounds.high[h])} more than its size_max, "
+            f"{format_number(bounds.high[h])}."
         )
     rest = bounds.total - float(total.sum())
     most = np.minimum(groups.high, total[:, None]).sum(axis=0) + rest
-    short = np.flatnonzero(most < bounds.low - crumb)
+    short = np.flatnonzero(most < bounds.low - tolerance)
     if len(short):
         h = int(short[0])
         raise InfeasibleConstraintsError(
-            f"cluster {h}: the maxima of its groups and the items in no group add up to {said(most[h])}, "
-            f"which is {said(bounds.low[h] - most[h])} less than its size_min, {said(bounds.low[h])}."
+            f"cluster {h}: the maxima of its groups and the items in no group add up to "
+            f"{format_number(most[h])}, "
+            f"which is {format_number(bounds.low[h] - most[h])} less than its size_min, "
+            f"{format_number(bounds.low[h])}."
         )
     room = float(np.minimum(bounds.high, most).sum())
-    if room < bounds.total - crumb:
+    if room < bounds.total - tolerance:
         raise InfeasibleConstraintsError(
-            f"the maximum sizes, or where they are smaller what group_max leaves, add up to {said(room)}: "
-            f"{said(bounds.total - room)} less than there is, {said(bounds.total)}."
+            "the maximum sizes, or where they are smaller what group_max leaves, add up to "
+            f"{format_number(room)}: "
+            f"{format_number(bounds.total - room)} less than there is, {format_number(bounds.total)}."
         )
     need = float(np.maximum(bounds.low, minima).sum())
-    if need > bounds.total + crumb:
+    if need > bounds.total + tolerance:
         raise InfeasibleConstraintsError(
             "the minimum sizes, or where they are larger the sums of the groups' minima, add up to "
-            f"{said(need)}: {said(need - bounds.total)} more than there is, {said(bounds.total)}."
+            f"{format_number(need)}: {format_number(need - bounds.total)} more than there is, "
+            f"{format_number(bounds.total)}."
         )
     if not len(bounds.load):
         _check_together(bounds)
@@ -252,8 +263,8 @@ def _check_together(bounds: SizeBounds) -> None:
         h = int(np.argmax(missed))
         raise InfeasibleConstraintsError(
             f"the bounds of groups and sizes cannot be met together, though each could: at best "
-            f"{said(float(np.round(missed.sum())))} items are out of bounds in all, for example "
-            f"{said(float(np.round(missed[h])))} in cluster {h}."
+            f"{format_number(float(np.round(missed.sum())))} items are out of bounds in all, for example "
+            f"{format_number(float(np.round(missed[h])))} in cluster {h}."
         )
 
 
@@ -305,7 +316,7 @@ def in_units(bounds: SizeBounds, prove: bool) -> tuple[SizeBounds, float]:
         if not prove:
             return bounds, 1.0
         raise InfeasibleConstraintsError(
-            f"every item has a load of {said(one)}; counted in whole items, {error}"
+            f"every item has a load of {format_number(one)}; counted in whole items, {error}"
         ) from None
     return whole, one
 
@@ -324,16 +335,16 @@ def _down(high: Floats) -> Floats:
 def shortfalls(bounds: SizeBounds, labels: Any) -> tuple[Shortfall, ...]:
     """The bounds that some labels miss."""
     size, by_kind = bounds.held(labels)
-    crumb = 1e-9 * bounds.total if len(bounds.load) else 0.0
-    found = _missed_in(size, bounds.low, bounds.high, None, crumb)
+    tolerance = 1e-9 * bounds.total if len(bounds.load) else 0.0
+    found = _missed_in(size, bounds.low, bounds.high, None, tolerance)
     if bounds.groups is not None:
         for g, name in enumerate(bounds.groups.names):
-            found += _missed_in(by_kind[g], bounds.groups.low[g], bounds.groups.high[g], name, crumb)
+            found += _missed_in(by_kind[g], bounds.groups.low[g], bounds.groups.high[g], name, tolerance)
     return tuple(found)
 
 
-def _missed_in(size: Floats, low: Floats, high: Floats, group: Any, crumb: float) -> list[Shortfall]:
-    wrong = np.flatnonzero((size < low - crumb) | (size > high + crumb))
+def _missed_in(size: Floats, low: Floats, high: Floats, group: Any, tolerance: float) -> list[Shortfall]:
+    wrong = np.flatnonzero((size < low - tolerance) | (size > high + tolerance))
     return [Shortfall(int(h), float(size[h]), float(low[h]), float(high[h]), group) for h in wrong]
 
 

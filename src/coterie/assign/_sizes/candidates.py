@@ -33,7 +33,7 @@ class Heaps(NamedTuple):
 
 
 @kernel
-def relabel(costs: Any, kind: Any, base: Any, start: int, stop: int, labels: Any, gap: Any) -> None:
+def relabel(costs: Any, kind: Any, base: Any, start: int, stop: int, labels: Any, regret: Any) -> None:
     """Give rows `start` to `stop` their cheapest cluster at prices `base`, and the gap to the next one."""
     k = costs.shape[1]
     for i in range(start, stop):
@@ -46,11 +46,13 @@ def relabel(costs: Any, kind: Any, base: Any, start: int, stop: int, labels: Any
             best = h if value < least else best
             least = min(value, least)
         labels[i] = best
-        gap[i] = second - least
+        regret[i] = second - least
 
 
 @kernel
-def measure_gaps(costs: Any, kind: Any, base: Any, start: int, stop: int, labels: Any, gap: Any) -> None:
+def measure_regrets(
+    costs: Any, kind: Any, base: Any, start: int, stop: int, labels: Any, regret: Any
+) -> None:
     """How much rows `start` to `stop` would lose by their next best cluster, at prices `base`."""
     k = costs.shape[1]
     for i in range(start, stop):
@@ -61,17 +63,25 @@ def measure_gaps(costs: Any, kind: Any, base: Any, start: int, stop: int, labels
             value = costs[i, h] - base[t, h]
             if h != own and value < second:
                 second = value
-        gap[i] = second - (costs[i, own] - base[t, own])
+        regret[i] = second - (costs[i, own] - base[t, own])
 
 
 @kernel
 def count_candidates(
-    costs: Any, kind: Any, base: Any, labels: Any, gap: Any, reach: float, count: Any, start: int, stop: int
+    costs: Any,
+    kind: Any,
+    base: Any,
+    labels: Any,
+    regret: Any,
+    reach: float,
+    count: Any,
+    start: int,
+    stop: int,
 ) -> None:
     """Count the items among rows `start` to `stop` that may move from each node to each cluster."""
     k = costs.shape[1]
     for i in range(start, stop):
-        if gap[i] > reach:
+        if regret[i] > reach:
             continue
         t = kind[i] if kind.shape[0] > 0 else 0
         own = labels[i]
@@ -83,12 +93,20 @@ def count_candidates(
 
 @kernel
 def fill_candidates(
-    costs: Any, kind: Any, base: Any, labels: Any, gap: Any, reach: float, heaps: Any, start: int, stop: int
+    costs: Any,
+    kind: Any,
+    base: Any,
+    labels: Any,
+    regret: Any,
+    reach: float,
+    heaps: Any,
+    start: int,
+    stop: int,
 ) -> None:
     """Write the candidates among rows `start` to `stop` to where their heaps will be."""
     k = costs.shape[1]
     for i in range(start, stop):
-        if gap[i] > reach:
+        if regret[i] > reach:
             continue
         t = kind[i] if kind.shape[0] > 0 else 0
         own = labels[i]

@@ -15,8 +15,8 @@ import numpy as np
 
 from coterie._arrays import Floats, Labels
 from coterie.assign._sizes.bounds import MAX_CELLS
-from coterie.assign._sizes.transport import Sized
-from coterie.assign._sizes.with_pairs import SizedSolver
+from coterie.assign._sizes.transport import BoundedLabels
+from coterie.assign._sizes.with_pairs import BoundedSolver
 from coterie.constraints import Constraints
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
 
@@ -26,13 +26,13 @@ _MAX_TRIED = 2000
 _MAX_TURNED = 32
 
 
-class Choices:
-    """A solver for triples: one `SizedSolver` for the choices made, until better ones are found."""
+class EitherOrSolver:
+    """A solver for triples: one `BoundedSolver` for the choices made, until better ones are found."""
 
     plain = False
 
     def __init__(
-        self, known: Constraints, triples: Any, k: int, make: Callable[..., SizedSolver], budget: int
+        self, known: Constraints, triples: Any, k: int, make: Callable[..., BoundedSolver], budget: int
     ) -> None:
         """`known` keeps the second and third of each triple apart; `make` builds the solver of statements."""
         self.known, self.triples, self.k, self.make, self.budget = known, triples, k, make, budget
@@ -54,16 +54,16 @@ class Choices:
         tried = 0
         undecided = False
         at = 0
-        turned = np.zeros(len(chosen), dtype=int)  # how many of its two ways a triple has tried
+        n_tried = np.zeros(len(chosen), dtype=int)  # how many of its two ways a triple has tried
         while at < len(chosen):
-            if turned[at] == 2:
-                turned[at], chosen[at] = 0, -1
+            if n_tried[at] == 2:
+                n_tried[at], chosen[at] = 0, -1
                 at -= 1
                 if at < 0:
                     break
                 continue
-            chosen[at] = prefer[at] ^ (turned[at] == 1)
-            turned[at] += 1
+            chosen[at] = prefer[at] ^ (n_tried[at] == 1)
+            n_tried[at] += 1
             tried += 1
             if tried > _MAX_TRIED:
                 undecided = True
@@ -85,7 +85,7 @@ class Choices:
 
     def solve(
         self, costs: Any, before: Labels | None = None, potentials: Floats | None = None, *, last: bool = True
-    ) -> Sized:
+    ) -> BoundedLabels:
         """Labels for these costs; never dearer than those before."""
         if before is None:
             try:
@@ -97,10 +97,12 @@ class Choices:
             found = self.solver.solve(costs, before, potentials, last=last)
         return self._turn(costs, found, last) if last or before is None else found
 
-    def _feasible(self, costs: Any, potentials: Floats | None, last: bool) -> tuple[SizedSolver, Sized]:
+    def _feasible(
+        self, costs: Any, potentials: Floats | None, last: bool
+    ) -> tuple[BoundedSolver, BoundedLabels]:
         """A solver for the choices made, or for others if the bounds do not agree with them."""
         failed: Exception | None = None
-        best: tuple[Any, SizedSolver, Sized] | None = None
+        best: tuple[Any, BoundedSolver, BoundedLabels] | None = None
         for turn in [-1, *range(len(self.chosen))]:
             chosen = self.chosen.copy()
             if turn >= 0:
@@ -125,7 +127,7 @@ class Choices:
             f"no choice among the either-or triples was found that fits the bounds. {failed or ''}"
         )
 
-    def _exactly(self, costs: Any) -> tuple[SizedSolver, Sized]:
+    def _exactly(self, costs: Any) -> tuple[BoundedSolver, BoundedLabels]:
         """Choices from the integer program, where it is small enough; raises if there are none."""
         program = self.make(self.known, either_or=self.triples, exact=True)
         if program.n_cells > MAX_CELLS:
@@ -138,7 +140,7 @@ class Choices:
         self.chosen = (found.labels[i] == found.labels[g]).astype(np.int64)
         return self.make(self._with(self.chosen)), found
 
-    def _turn(self, costs: Any, found: Sized, last: bool) -> Sized:
+    def _turn(self, costs: Any, found: BoundedLabels, last: bool) -> BoundedLabels:
         """Take the other choice where the item would be cheaper there, if all in all that pays."""
         i, j, g = self.triples.T
         other = np.where(self.chosen == 1, j, g)
@@ -161,6 +163,6 @@ class Choices:
                 self.chosen, self.solver, found, value = chosen, solver, trial, new
         return found
 
-    def prices(self, costs: Any, found: Sized) -> tuple[Floats, Floats | None]:
+    def duals(self, costs: Any, found: BoundedLabels) -> tuple[Floats, Floats | None]:
         """As of the solver for the choices made."""
-        return self.solver.prices(costs, found)
+        return self.solver.duals(costs, found)

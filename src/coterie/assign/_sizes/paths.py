@@ -36,13 +36,13 @@ SOURCE, PATHS = 1, 2
 
 
 class Nodes(NamedTuple):
-    """Nodes of the graph: `price` are the potentials when the heaps were built, `level` their rise since.
+    """Nodes of the graph: `dual` are the potentials when the heaps were built, `level` their rise since.
 
     `settled` (1) are those whose excess no whole item can make smaller; the last four are scratch of a search
     for the shortest path.
     """
 
-    price: Floats
+    dual: Floats
     level: Floats
     excess: Floats
     settled: NDArray[np.uint8]
@@ -62,7 +62,7 @@ class Bounded(NamedTuple):
 
 @kernel
 def _find_path(
-    source: int, k: int, margin: Any, nodes: Any, clusters: Any, kinds: Any, crumb: float
+    source: int, k: int, margin: Any, nodes: Any, clusters: Any, kinds: Any, tolerance: float
 ) -> tuple[int, int]:
     """The node that is short and nearest to the source (-1: none), and the number of nodes on the way there.
 
@@ -70,7 +70,7 @@ def _find_path(
     """
     flow, low, high = clusters
     kind_flow, kind_low, kind_high = kinds
-    price, level, excess, settled, distance, parent, final, popped = nodes
+    dual, level, excess, settled, distance, parent, final, popped = nodes
     n_nodes, n_own = level.shape[0], kind_flow.shape[0]
     n_kinds = n_own // k
     cluster = n_own if n_kinds > 1 else 0
@@ -94,7 +94,7 @@ def _find_path(
         final[u] = 1
         popped[n_popped] = u
         n_popped += 1
-        if excess[u] < -crumb and settled[u] == 0:
+        if excess[u] < -tolerance and settled[u] == 0:
             target = u
             break
         if u < n_own:
@@ -105,34 +105,34 @@ def _find_path(
                 if through < distance[row + h]:
                     distance[row + h] = through
                     parent[row + h] = u
-            if n_kinds > 1 and kind_flow[u] < kind_high[u] - crumb:
+            if n_kinds > 1 and kind_flow[u] < kind_high[u] - tolerance:
                 v = n_own + u % k
-                through = least + max(price[u] + level[u] - price[v] - level[v], 0.0)
+                through = least + max(dual[u] + level[u] - dual[v] - level[v], 0.0)
                 if through < distance[v]:
                     distance[v] = through
                     parent[v] = u
         if u >= cluster and u < cluster + k:
             h = u - cluster
-            here = price[u] + level[u]
-            if flow[h] < high[h] - crumb:
-                through = least + max(here - price[sink] - level[sink], 0.0)
+            here = dual[u] + level[u]
+            if flow[h] < high[h] - tolerance:
+                through = least + max(here - dual[sink] - level[sink], 0.0)
                 if through < distance[sink]:
                     distance[sink] = through
                     parent[sink] = u
             if n_kinds > 1:
                 for t in range(n_kinds):
                     v = t * k + h
-                    if kind_flow[v] > kind_low[v] + crumb:
-                        through = least + max(here - price[v] - level[v], 0.0)
+                    if kind_flow[v] > kind_low[v] + tolerance:
+                        through = least + max(here - dual[v] - level[v], 0.0)
                         if through < distance[v]:
                             distance[v] = through
                             parent[v] = u
         if u == sink:
-            here = price[u] + level[u]
+            here = dual[u] + level[u]
             for h in range(k):
-                if flow[h] > low[h] + crumb:
+                if flow[h] > low[h] + tolerance:
                     v = cluster + h
-                    through = least + max(here - price[v] - level[v], 0.0)
+                    through = least + max(here - dual[v] - level[v], 0.0)
                     if through < distance[v]:
                         distance[v] = through
                         parent[v] = u
@@ -204,7 +204,7 @@ def push_paths(
     clusters: Any,
     kinds: Any,
     reach: float,
-    crumb: float,
+    tolerance: float,
     counters: Any,
     max_paths: int,
     most: int,
@@ -216,21 +216,21 @@ def push_paths(
     k = costs.shape[1]
     excess, settled, parent = nodes.excess, nodes.settled, nodes.parent
     n_nodes, n_own = excess.shape[0], kinds.flow.shape[0]
-    base = nodes.price[:n_own].reshape((n_own // k, k))
+    base = nodes.dual[:n_own].reshape((n_own // k, k))
     cluster = n_own if n_own > k else 0
     unit = mass.shape[0] == 0
     source = counters[SOURCE]
     for _ in range(max_paths):
-        if not excess[source] > crumb or settled[source] == 1:
+        if not excess[source] > tolerance or settled[source] == 1:
             source = -1
             for v in range(n_nodes):
-                if excess[v] > crumb and settled[v] == 0 and (source < 0 or excess[v] > excess[source]):
+                if excess[v] > tolerance and settled[v] == 0 and (source < 0 or excess[v] > excess[source]):
                     source = v
             if source < 0:
                 counters[SOURCE] = 0
                 return DONE
             counters[SOURCE] = source
-        target, n_popped = _find_path(source, k, heaps.margin, nodes, clusters, kinds, crumb)
+        target, n_popped = _find_path(source, k, heaps.margin, nodes, clusters, kinds, tolerance)
         if target < 0 and reach == np.inf:
             if unit:
                 return STUCK

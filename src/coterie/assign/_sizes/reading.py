@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie._arrays import NOTHING, Floats
-from coterie._words import format_number as said
+from coterie._words import format_number as format_number
 from coterie.assign._sizes.bounds import NO_MAXIMUM, Groups, SizeBounds, check_sums
 from coterie.exceptions import ParameterError
 
@@ -79,7 +79,8 @@ def read_loads(size_weight: Any, n: int) -> Floats:
     wrong = np.flatnonzero(~np.isfinite(load) | (load < 0))
     if len(wrong):
         raise _wrong_load(
-            f"size_weight of item {wrong[0]} is {said(load[wrong[0]])}; loads are finite, at least 0."
+            f"size_weight of item {wrong[0]} is {format_number(load[wrong[0]])}; loads are finite, at least "
+            "0."
         )
     if not load.any():
         raise _wrong_load("size_weight is zero for every item: there is nothing to bound.")
@@ -114,7 +115,7 @@ class _Reader:
         wrong = np.flatnonzero(np.isnan(found) | (found < 0) | (np.isinf(found) & lower))
         if len(wrong):
             raise ParameterError(
-                f"{name} of cluster {wrong[0]} is {said(found[wrong[0]])}; it must be at least 0"
+                f"{name} of cluster {wrong[0]} is {format_number(found[wrong[0]])}; it must be at least 0"
                 + (" and finite." if lower else "."),
                 name,
             )
@@ -128,7 +129,8 @@ class _Reader:
             wrong = np.flatnonzero(np.isfinite(found) & (found != np.round(found)))
             if len(wrong):
                 raise ParameterError(
-                    f"{name} of cluster {wrong[0]} is {said(found[wrong[0]])}, but items are counted whole. "
+                    f"{name} of cluster {wrong[0]} is {format_number(found[wrong[0]])}, but items are "
+                    "counted whole. "
                     "Give a whole number, or a share of the mean size between 0 and 1.",
                     name,
                 )
@@ -169,8 +171,8 @@ def _read_groups(reader: _Reader, groups: Any, group_min: Any, group_max: Any, n
     if groups is None:
         for name, value in (("group_min", group_min), ("group_max", group_max)):
             if value is not None:
-                told = f"{name} is given, but no groups: say with groups= which item is in which."
-                raise ParameterError(told, name, "groups")
+                message = f"{name} is given, but no groups: say with groups= which item is in which."
+                raise ParameterError(message, name, "groups")
         return None
     if group_min is None and group_max is None:  # a search may try this beside quotas
         return None

@@ -13,8 +13,8 @@ from coterie.assign._core.assignment import Assignment, own_costs
 from coterie.assign._exact.ortools_flow import solve_by_flow
 from coterie.assign._sizes.bounds import shortfalls, tell_shortfall
 from coterie.assign._sizes.reading import read_bounds
-from coterie.assign._sizes.transport import Sized, Transport
-from coterie.assign._sizes.with_pairs import SizedSolver
+from coterie.assign._sizes.transport import BoundedLabels, Transport
+from coterie.assign._sizes.with_pairs import BoundedSolver
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,14 +159,14 @@ def size_constrained_assignment(
         if given.shape != (k,) or not np.isfinite(given).all():
             raise ValueError(f"prices must be {k} finite numbers, one per cluster; got shape {given.shape}.")
         potentials = Transport(bounds.limits).nodes_of(given)
-    sized = SizedSolver(bounds, exact=solver == "exact", budget=budget)
+    sized = BoundedSolver(bounds, exact=solver == "exact", budget=budget)
     if solver == "flow":
-        found = Sized(solve_by_flow(table, sized.bounds), np.zeros(sized.n_nodes), proven=True)
+        found = BoundedLabels(solve_by_flow(table, sized.bounds), np.zeros(sized.n_nodes), proven=True)
     else:
         found = sized.solve(table, potentials=potentials)
     if found.missed > 0:
         tell_shortfall(shortfalls(bounds, found.labels), on_shortfall)
-    by_cluster, by_group = sized.prices(table, found)
+    by_cluster, by_group = sized.duals(table, found)
     size = bounds.held(found.labels)[0]
     return SizedAssignment(
         found.labels,

@@ -22,7 +22,7 @@ from coterie.assign._sizes.candidates import (
     all_margins,
     count_candidates,
     fill_candidates,
-    measure_gaps,
+    measure_regrets,
     order_candidates,
     relabel,
 )
@@ -51,7 +51,7 @@ class InfeasibleFlowError(Exception):
 
 
 @dataclass(eq=False)
-class Sized:
+class BoundedLabels:
     """Labels within bounds.
 
     Attributes
@@ -79,7 +79,7 @@ class Transport:
         self.limits, self.n, self.loads_differ = limits, limits.n, len(limits.load) > 0
         self.k, self.n_kinds = limits.k, limits.n_kinds
         self.total = float(limits.load.sum()) if self.loads_differ else float(self.n)
-        self.crumb = 1e-12 * self.total if self.loads_differ else 0.0
+        self.tolerance = 1e-12 * self.total if self.loads_differ else 0.0
         self.reached = 0.0
         self.n_nodes = self.n_kinds * self.k + (self.k if self.n_kinds > 1 else 0) + 1
 
@@ -87,7 +87,10 @@ class Transport:
     def can_be_met(self) -> bool:
         """Whether items of load 1 can meet the bounds; of others that is not known beforehand."""
         low, high = self.limits.low, self.limits.high
-        if not (low <= high).all() or not low.sum() - self.crumb <= self.total <= high.sum() + self.crumb:
+        if (
+            not (low <= high).all()
+            or not low.sum() - self.tolerance <= self.total <= high.sum() + self.tolerance
+        ):
             return False
         # few items find out by themselves
         if self.n_kinds == 1 or self.loads_differ or self.n < _FEW_ROWS:
@@ -96,9 +99,9 @@ class Transport:
 
     # ---- where to start ---------------------------------------------------------------------------------
 
-    def nodes_of(self, prices: Floats) -> Floats:
+    def nodes_of(self, duals: Floats) -> Floats:
         """Potentials of all nodes from one price a cluster."""
-        return np.append(np.tile(prices, (self.n_nodes - 1) // self.k), 0.0)
+        return np.append(np.tile(duals, (self.n_nodes - 1) // self.k), 0.0)
 
     def _legal(self, potentials: Floats) -> Floats:
         """The nearest potentials that a bound can explain: positive at a minimum, negative at a maximum."""
@@ -131,7 +134,7 @@ class Transport:
 
     # ---- the solution -----------------------------------------------------------------------------------
 
-    def solve(self, costs: Any, potentials: Floats | None = None) -> Sized:
+    def solve(self, costs: Any, potentials: Floats | None = None) -> BoundedLabels:
         """The cheapest labels; `costs` has one row an item, for each unit of its load."""
         state = self._begin(costs, np.zeros(self.n_nodes))
         if state.imbalance > 0:
@@ -149,9 +152,9 @@ class Transport:
                     state = min(state, self._begin(costs, sampled), key=lambda one: one.imbalance)
             state.run(costs)
         left = float(np.abs(state.excess).sum()) / 2.0
-        return Sized(state.labels, state.potentials, left, proven=not self.loads_differ)
+        return BoundedLabels(state.labels, state.potentials, left, proven=not self.loads_differ)
 
-    def prices(self, costs: Any, labels: Labels, potentials: Floats) -> Floats:
+    def duals(self, costs: Any, labels: Labels, potentials: Floats) -> Floats:
         """What one more unit in each node would cost: exact distances from the sink, not any dual."""
         state = _State(self, potentials.copy())
         state.labels[:] = labels
@@ -164,8 +167,8 @@ class _State:
     def __init__(self, problem: Transport, potentials: Floats) -> None:
         self.problem = problem
         self.labels: Labels = np.zeros(problem.n, dtype=np.int32)
-        self.gap = np.zeros(problem.n)
-        self.gaps_hold = True  # as long as neither prices nor labels have changed since they were measured
+        self.regret = np.zeros(problem.n)
+        self.regrets_hold = True  # as long as neither prices nor labels have changed since they were measured
         self.counters = np.zeros(3, dtype=np.int64)
         self.potentials = potentials
 
@@ -177,7 +180,7 @@ class _State:
 
     def over_rows(self, work: Kernel[..., None], costs: Any) -> None:
         """Run a kernel that reads rows of costs, and writes labels or gaps."""
-        limits, common = self.problem.limits, (self.labels, self.gap)
+        limits, common = self.problem.limits, (self.labels, self.regret)
         over_chunks(
             lambda start, stop: work.compiled(costs, limits.kind, self.base, start, stop, *common),
             limits.n,
@@ -187,17 +190,17 @@ class _State:
     def balance(self) -> None:
         """Flows that suit the potentials, and what is left over or missing at each node."""
         problem, limits, k = self.problem, self.problem.limits, self.problem.k
-        price = self.potentials[-1 - k : -1]
+        dual = self.potentials[-1 - k : -1]
         size = limits.held(self.labels)
         self.excess = np.zeros(problem.n_nodes)
         if problem.n_kinds > 1:
-            self.kind_flow = _flow_at(self.base - price, size, limits.kind_low, limits.kind_high)
+            self.kind_flow = _flow_at(self.base - dual, size, limits.kind_low, limits.kind_high)
             self.excess[: size.size] = (size - self.kind_flow).ravel()
             inside = self.kind_flow.sum(axis=0)
         else:
             self.kind_flow = size
             inside = size[0]
-        self.flow_out = _flow_at(price, inside, limits.low, limits.high)
+        self.flow_out = _flow_at(dual, inside, limits.low, limits.high)
         self.excess[-1 - k : -1] += inside - self.flow_out
         self.excess[-1] = self.flow_out.sum() - problem.total
         self.imbalance = float(np.abs(self.excess).sum()) / 2.0
@@ -208,7 +211,7 @@ class _State:
         limits = problem.limits
         n_nodes = problem.n_nodes
         nodes = Nodes(
-            price=self.potentials,
+            dual=self.potentials,
             level=np.zeros(n_nodes),
             excess=self.excess,
             settled=np.zeros(n_nodes, np.uint8),
@@ -240,14 +243,14 @@ class _State:
                 clusters,
                 kinds,
                 reach,
-                problem.crumb,
+                problem.tolerance,
                 self.counters,
                 max(_SLICE // n_nodes**2, 1),
                 4 * problem.n + 1000,
             )
             if status == STUCK:
                 raise InfeasibleFlowError
-            self.gaps_hold = False
+            self.regrets_hold = False
             if status != PAUSED:
                 self.potentials += nodes.level
         problem.reached = reach if np.isfinite(reach) else 0.0
@@ -258,17 +261,17 @@ class _State:
         problem = self.problem
         kind, k = problem.limits.kind, problem.k
         n = problem.n
-        common = costs, kind, self.base, self.labels, self.gap
-        if not self.gaps_hold:
-            self.over_rows(measure_gaps, costs)
+        common = costs, kind, self.base, self.labels, self.regret
+        if not self.regrets_hold:
+            self.over_rows(measure_regrets, costs)
         reach = least
         n_wanted = int(_SHARE * n)
         if n < _FEW_ROWS:
             reach = np.inf
         elif not least > 0:
-            reach = float(np.partition(self.gap, n_wanted)[n_wanted])
+            reach = float(np.partition(self.regret, n_wanted)[n_wanted])
             if not reach > 0:
-                above = self.gap[self.gap > 0]
+                above = self.regret[self.regret > 0]
                 reach = float(above.min()) if len(above) else np.inf
         count = np.zeros((problem.n_kinds * k, k), dtype=np.int64)
         for part in in_slices(n, k):
@@ -311,17 +314,17 @@ class _State:
         for t in range(n_kinds):
             one = slice(t * k, (t + 1) * k)
             edge[one, one] = margin[one]
-        crumb, price = problem.crumb, self.potentials
+        tolerance, dual = problem.tolerance, self.potentials
         held = limits.held(self.labels)
         size = held.sum(axis=0)
         clusters = np.arange(n_nodes - 1 - k, n_nodes - 1)
-        edge[clusters, -1] = np.where(size < limits.high - crumb, price[clusters], np.inf)
-        edge[-1, clusters] = np.where(size > limits.low + crumb, -price[clusters], np.inf)
+        edge[clusters, -1] = np.where(size < limits.high - tolerance, dual[clusters], np.inf)
+        edge[-1, clusters] = np.where(size > limits.low + tolerance, -dual[clusters], np.inf)
         if n_kinds > 1:
             own, cluster = np.arange(n_own), np.tile(clusters, n_kinds)
-            up = price[own] - price[cluster]
-            edge[own, cluster] = np.where((held < limits.kind_high - crumb).ravel(), up, np.inf)
-            edge[cluster, own] = np.where((held > limits.kind_low + crumb).ravel(), -up, np.inf)
+            up = dual[own] - dual[cluster]
+            edge[own, cluster] = np.where((held < limits.kind_high - tolerance).ravel(), up, np.inf)
+            edge[cluster, own] = np.where((held > limits.kind_low + tolerance).ravel(), -up, np.inf)
         root = n_nodes - 1
         pinned = not np.isfinite(edge[-1]).any()
         if pinned:
@@ -331,19 +334,19 @@ class _State:
         closed = np.isinf(away)
         if closed.any():
             away[closed] = max(0.0, float((away[~closed] - edge[np.ix_(closed, ~closed)]).max()))
-        found = away + price  # from reduced lengths to true ones
+        found = away + dual  # from reduced lengths to true ones
         if pinned:
             return found - found[clusters].mean()
         found -= found[-1]
         of_cluster = found[clusters]
-        of_cluster = np.where(size > limits.low + crumb, np.minimum(of_cluster, 0.0), of_cluster)
-        found[clusters] = np.where(size < limits.high - crumb, np.maximum(of_cluster, 0.0), of_cluster)
+        of_cluster = np.where(size > limits.low + tolerance, np.minimum(of_cluster, 0.0), of_cluster)
+        found[clusters] = np.where(size < limits.high - tolerance, np.maximum(of_cluster, 0.0), of_cluster)
         return found
 
 
-def _flow_at(price: Floats, inside: Floats, low: Floats, high: Floats) -> Floats:
+def _flow_at(dual: Floats, inside: Floats, low: Floats, high: Floats) -> Floats:
     """What leaves a node: the minimum at a positive price, the maximum at a negative one, else all."""
-    return np.where(price > 0, low, np.where(price < 0, high, np.clip(inside, low, high)))
+    return np.where(dual > 0, low, np.where(dual < 0, high, np.clip(inside, low, high)))
 
 
 def _shortest(edge: Floats, root: int) -> Floats:

@@ -17,7 +17,7 @@ import numpy as np
 from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import kernel
 from coterie.assign._core.core import Core
-from coterie.assign._core.counts import count_rows
+from coterie.assign._core.counts import group_counts
 
 # Units that are looked at for single steps and for exchanges: those that lose least by another cluster. They
 # are chosen anew after so many steps.
@@ -95,7 +95,7 @@ def _best_move(
     barred: Any,
     step: int,
     missed: float,
-    crumb: float,
+    tolerance: float,
     cheaper: bool,
     out: Any,
 ) -> int:
@@ -131,11 +131,11 @@ def _best_move(
                 _shift(held[d, h], low[d, h], high[d, h], load[u, d], change)
                 after += change[0] + max(change[1] - filling[d], 0.0) + max(filling[d] - change[2], 0.0)
             if cheaper:
-                better = after <= crumb
+                better = after <= tolerance
             else:
                 if barred[u] > step and not after < missed:
                     continue
-                better = after < least - crumb or (after <= least + crumb and rise < lowest)
+                better = after < least - tolerance or (after <= least + tolerance and rise < lowest)
             if better:
                 best, least, lowest = u * k + h, after, rise
     out[0] = least
@@ -153,7 +153,7 @@ def _best_exchange(
     indptr: Any,
     indices: Any,
     missed: float,
-    crumb: float,
+    tolerance: float,
     cheaper: bool,
     out: Any,
 ) -> int:
@@ -169,7 +169,7 @@ def _best_exchange(
     _sides(held, loads, sides)
     change = np.empty(3)
     near = np.zeros(n, dtype=np.uint8)
-    best, least, lowest = -1, missed - crumb, np.inf
+    best, least, lowest = -1, missed - tolerance, np.inf
     if cheaper:
         lowest = 0.0
     for first in range(seen.shape[0]):
@@ -196,9 +196,11 @@ def _best_exchange(
                     _shift(held[d, h], low[d, h], high[d, h], -more, change)
                 after += change[0] + max(change[1] - filling[d], 0.0) + max(filling[d] - change[2], 0.0)
             if cheaper:
-                better = after <= crumb
+                better = after <= tolerance
             else:
-                better = after < least - crumb or (best >= 0 and after <= least + crumb and rise < lowest)
+                better = after < least - tolerance or (
+                    best >= 0 and after <= least + tolerance and rise < lowest
+                )
             if better:
                 best, least, lowest = u * n + v, after, rise
         if u < indptr.shape[0] - 1:
@@ -247,21 +249,21 @@ def pair_terms(core: Core, labels: Labels, k: int) -> tuple[Any, Floats]:
     hard = np.isinf(core.weight)
     np.add.at(clashes, (head[hard], where[hard]), 1)
     np.add.at(energy, (head[~hard], where[~hard]), core.weight[~hard])
-    if len(core.entry_row):
-        counts = count_rows(core, labels, k).astype(np.float64)
-        owner = np.repeat(np.arange(n), np.diff(core.entry_ptr))
-        met = counts[core.entry_row]
-        minus = core.entry_minus >= 0
-        met[minus] -= counts[core.entry_minus[minus]]
+    if len(core.member_group):
+        counts = group_counts(core, labels, k).astype(np.float64)
+        owner = np.repeat(np.arange(n), np.diff(core.member_ptr))
+        met = counts[core.member_group]
+        minus = core.except_group >= 0
+        met[minus] -= counts[core.except_group[minus]]
         # a unit does not meet itself
-        met[np.arange(len(owner)), labels[owner]] -= np.where(minus, 0.0, core.entry_mass)
-        hard = np.isinf(core.entry_weight)
+        met[np.arange(len(owner)), labels[owner]] -= np.where(minus, 0.0, core.member_count)
+        hard = np.isinf(core.member_weight)
         np.add.at(clashes, owner[hard], (met[hard] > 0).astype(np.int64))
-        np.add.at(energy, owner[~hard], met[~hard] * core.entry_weight[~hard, None])
+        np.add.at(energy, owner[~hard], met[~hard] * core.member_weight[~hard, None])
     return clashes, energy
 
 
-class Settle:
+class WholeUnitSearch:
     """Units, their costs and loads; labels are moved until the bounds are met."""
 
     def __init__(self, cost: Floats, loads: Loads, core: Core | None) -> None:
@@ -274,19 +276,19 @@ class Settle:
     def run(self, labels: Labels, max_steps: int, *, polish: bool) -> tuple[Labels, float]:
         """Labels nearer to the bounds, and what they miss of them; with `polish` also cheaper within them."""
         self._begin(labels)
-        crumb = 1e-9 * max(float(self.loads.load[:, 0].sum()), 1e-300)
+        tolerance = 1e-9 * max(float(self.loads.load[:, 0].sum()), 1e-300)
         missed = _missed_now(self.held, self.loads)
         best, fewest = self.labels.copy(), missed
         barred = np.zeros(self.n, dtype=np.int64)
         out = np.empty(2)
         for step in range(max_steps):
-            if missed <= crumb:
+            if missed <= tolerance:
                 break
             self._look(step)
-            move = _best_move(*self._state(self.seen), barred, step, missed, crumb, False, out)
+            move = _best_move(*self._state(self.seen), barred, step, missed, tolerance, False, out)
             units: tuple[int, ...] = ()
-            if move < 0 or out[0] >= missed - crumb:
-                swap = _best_exchange(*self._state(self.close), *self.edges, missed, crumb, False, out)
+            if move < 0 or out[0] >= missed - tolerance:
+                swap = _best_exchange(*self._state(self.close), *self.edges, missed, tolerance, False, out)
                 if swap >= 0 and self._exchange(*divmod(swap, self.n)):
                     units = divmod(swap, self.n)
             if not units:
@@ -299,13 +301,13 @@ class Settle:
             missed = _missed_now(self.held, self.loads)
             if missed < fewest:
                 best, fewest = self.labels.copy(), missed
-        if polish and fewest <= crumb:
+        if polish and fewest <= tolerance:
             self._begin(best)
-            self._polish(max_steps, crumb)
+            self._polish(max_steps, tolerance)
             best = self.labels
-        return best, 0.0 if fewest <= crumb else fewest
+        return best, 0.0 if fewest <= tolerance else fewest
 
-    def _polish(self, max_steps: int, crumb: float) -> None:
+    def _polish(self, max_steps: int, tolerance: float) -> None:
         """Steps that keep the bounds and lower the cost, until there is none."""
         nobody = np.zeros(self.n, dtype=np.int64)
         out = np.empty(2)
@@ -313,11 +315,11 @@ class Settle:
             self._look(step)
             # improvements below this are rounding
             least = 1e-12 * float(np.abs(self.total[np.arange(self.n), self.labels]).sum())
-            move = _best_move(*self._state(self.seen), nobody, step, 0.0, crumb, True, out)
+            move = _best_move(*self._state(self.seen), nobody, step, 0.0, tolerance, True, out)
             if move >= 0 and out[1] < -least:
                 self._move(*divmod(move, self.k))
                 continue
-            swap = _best_exchange(*self._state(self.close), *self.edges, 0.0, crumb, True, out)
+            swap = _best_exchange(*self._state(self.close), *self.edges, 0.0, tolerance, True, out)
             if swap < 0 or not out[1] < -least or not self._exchange(*divmod(swap, self.n)):
                 return
 
@@ -364,7 +366,7 @@ class Settle:
         core = self.core
         if core is None or unit >= core.n_units:
             return
-        if core.n_rows:
+        if core.n_groups:
             self._reckon()
         else:
             state = self.cost, self.clashes, self.energy, self.total

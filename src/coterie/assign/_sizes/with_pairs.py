@@ -14,14 +14,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from coterie._arrays import Floats, Index, Labels
-from coterie._words import format_number as said
+from coterie._words import format_number as format_number
 from coterie.assign._core.assignment import own_costs, to_units, unit_costs
 from coterie.assign._core.core import Core
 from coterie.assign._exact.sizes import best_units
 from coterie.assign._pairs.search import pair_energy
 from coterie.assign._sizes.bounds import MAX_CELLS, SizeBounds, in_units
-from coterie.assign._sizes.transport import InfeasibleFlowError, Sized, Transport
-from coterie.assign._sizes.whole_units import Loads, Settle
+from coterie.assign._sizes.transport import BoundedLabels, InfeasibleFlowError, Transport
+from coterie.assign._sizes.whole_units import Loads, WholeUnitSearch
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
 
 # So small an integer program is worth its while even where the search met all bounds.
@@ -44,7 +44,7 @@ class PairSolver(Protocol):
         """Cheaper ones."""
 
 
-class SizedSolver:
+class BoundedSolver:
     """Labels of all items for changing costs, under bounds and statements that stay."""
 
     def __init__(
@@ -128,21 +128,23 @@ class SizedSolver:
         if self.core is None:
             return
         load, high = self.loads.load[: self.n_core, 0], self.bounds.high[: self.k_core]
-        crumb = 1e-12 * self.bounds.total
+        tolerance = 1e-12 * self.bounds.total
         unit = int(np.argmax(load)) if len(load) else -1
-        if unit >= 0 and load[unit] > high.max() + crumb:
+        if unit >= 0 and load[unit] > high.max() + tolerance:
             members = self.core.items[self.core.unit == unit]
             some = ", ".join(map(str, members[:5].tolist())) + (", ..." if len(members) > 5 else "")
             raise InfeasibleConstraintsError(
-                f"{len(members)} items must be together (rows {some}) and weigh {said(load[unit])}, which "
-                f"is {said(load[unit] - high.max())} more than the largest size_max, {said(high.max())}."
+                f"{len(members)} items must be together (rows {some}) and weigh {format_number(load[unit])}, "
+                "which "
+                f"is {format_number(load[unit] - high.max())} more than the largest size_max, "
+                f"{format_number(high.max())}."
             )
 
     # ---- one assignment -------------------------------------------------------------------------------
 
     def solve(
         self, costs: Any, before: Labels | None = None, potentials: Floats | None = None, *, last: bool = True
-    ) -> Sized:
+    ) -> BoundedLabels:
         """Labels for these costs; never dearer than those before."""
         if self.plain:
             return self._keep(costs, before, self.transport.solve(costs, potentials))
@@ -150,9 +152,11 @@ class SizedSolver:
             return self._exactly(costs, before, potentials)
         return self._search(costs, before, potentials, last)
 
-    def _search(self, costs: Any, before: Labels | None, potentials: Floats | None, last: bool) -> Sized:
+    def _search(
+        self, costs: Any, before: Labels | None, potentials: Floats | None, last: bool
+    ) -> BoundedLabels:
         """Statements and prices in turns, then whatever it takes to meet the bounds."""
-        best: Sized | None = None
+        best: BoundedLabels | None = None
         value = np.inf
         if potentials is None or self.n_whole > len(self.free):
             # few items are left to say what a place is worth: ask as if there were no statements
@@ -184,7 +188,7 @@ class SizedSolver:
         except InfeasibleFlowError:
             return np.zeros(self.n_nodes) if potentials is None else potentials
 
-    def _keep(self, costs: Any, before: Labels | None, found: Sized) -> Sized:
+    def _keep(self, costs: Any, before: Labels | None, found: BoundedLabels) -> BoundedLabels:
         """The labels before, unless the new ones are better by more than rounding."""
         if before is None or found.missed > 0 or self.bounds.missed(before) > 0:
             return found
@@ -200,7 +204,7 @@ class SizedSolver:
             ]
             gain += paid[0] - paid[1]
             noise += 1e-12 * (abs(paid[0]) + abs(paid[1]))
-        return found if gain > noise else Sized(before, found.potentials, 0.0, found.proven)
+        return found if gain > noise else BoundedLabels(before, found.potentials, 0.0, found.proven)
 
     def value(self, costs: Any, labels: Labels) -> float:
         """What some labels cost, with the statements that they break."""
@@ -209,7 +213,7 @@ class SizedSolver:
             value += pair_energy(self.core, to_units(self.core, labels), self.k_core)
         return value
 
-    def prices(self, costs: Any, found: Sized) -> tuple[Floats, Floats | None]:
+    def duals(self, costs: Any, found: BoundedLabels) -> tuple[Floats, Floats | None]:
         """What one more unit of load would cost in each cluster, and of each group in it on top.
 
         Exact for one item where all weigh the same and those under statements stay where they are;
@@ -217,10 +221,10 @@ class SizedSolver:
         """
         bounds, k = self.bounds, self.limits.k
         if self.plain:
-            nodes = self.transport.prices(costs, found.labels, found.potentials)
+            nodes = self.transport.duals(costs, found.labels, found.potentials)
         elif self.fills and len(self.free) and found.missed == 0:
             units = self._whole(found.labels)
-            nodes = self._rest(units).prices(costs[self.free], found.labels[self.free], found.potentials)
+            nodes = self._rest(units).duals(costs[self.free], found.labels[self.free], found.potentials)
         else:
             nodes = found.potentials
         nodes = nodes / self.unit
@@ -253,30 +257,30 @@ class SizedSolver:
             return table
         return np.concatenate([table, np.asarray(costs[self.free], dtype=np.float64)])
 
-    def _priced(self, cost: Floats, potentials: Floats) -> Floats:
+    def _reduced_cost(self, cost: Floats, potentials: Floats) -> Floats:
         """What clusters cost the units above their least, prices of their loads taken off."""
         k = self.limits.k
-        price = potentials[: self.limits.n_kinds * k].reshape(-1, k)
+        dual = potentials[: self.limits.n_kinds * k].reshape(-1, k)
         load = self.loads.load[:, 1:] if self.bounds.groups is not None else self.loads.load
-        table = cost - load @ price
+        table = cost - load @ dual
         return table - table.min(axis=1, keepdims=True)
 
-    def _round(self, costs: Any, before: Labels | None, potentials: Floats, *, polish: bool) -> Sized:
+    def _round(self, costs: Any, before: Labels | None, potentials: Floats, *, polish: bool) -> BoundedLabels:
         """Label units by price, settle what does not fit, and let the transport do the rest."""
         cost = self.unit_costs(costs)
-        priced = self._priced(cost, potentials)
-        units = priced.argmin(axis=1).astype(np.int32)
+        reduced_cost = self._reduced_cost(cost, potentials)
+        units = reduced_cost.argmin(axis=1).astype(np.int32)
         if self.core is not None and self.pairs is not None:
-            table = np.ascontiguousarray(priced[: self.n_core, : self.k_core])
+            table = np.ascontiguousarray(reduced_cost[: self.n_core, : self.k_core])
             start = self.pairs.first(table) if before is None else to_units(self.core, before)
             units[: self.n_core] = self.pairs.improve(table, start)[0]
         if not self.fills and len(self.free):
             units[self.n_whole :], potentials = self._rough(costs, units, potentials)
-        settle = Settle(cost, self.loads, self.core)
+        search = WholeUnitSearch(cost, self.loads, self.core)
         alone = not (self.fills and len(self.free))
-        units, missed = settle.run(units, max(_STEPS, 20 * self.limits.k), polish=polish and alone)
+        units, missed = search.run(units, max(_STEPS, 20 * self.limits.k), polish=polish and alone)
         labels, potentials = self._complete(costs, units, potentials, missed)
-        found = Sized(labels, potentials, self.bounds.missed(labels))
+        found = BoundedLabels(labels, potentials, self.bounds.missed(labels))
         if polish and not alone and found.missed == 0:
             found.labels = self._polished(costs, cost, labels)
         return found
@@ -299,7 +303,7 @@ class SizedSolver:
         # what those that stay hold narrows the bounds for those that move
         stay = measured - Loads(load, low, high, np.zeros(len(low))).held(units)
         loads = Loads(load, low - stay, high - stay, np.zeros(len(low)))
-        found, _ = Settle(np.concatenate([cost, rest[near]]), loads, self.core).run(
+        found, _ = WholeUnitSearch(np.concatenate([cost, rest[near]]), loads, self.core).run(
             units, _STEPS, polish=True
         )
         out = labels.copy()
@@ -354,16 +358,16 @@ class SizedSolver:
 
     # ---- exact ----------------------------------------------------------------------------------------
 
-    def _rescue(self, costs: Any, before: Labels | None, found: Sized) -> Sized:
+    def _rescue(self, costs: Any, before: Labels | None, found: BoundedLabels) -> BoundedLabels:
         """Where the search missed a bound: the labels before if they fit, or an integer program."""
         if before is not None and self.bounds.missed(before) == 0:
-            return Sized(before, found.potentials)
+            return BoundedLabels(before, found.potentials)
         if self.n_cells > MAX_CELLS or not self.budget:
             return found
         exact = self._program(costs)
         return found if exact is None else exact
 
-    def _exactly(self, costs: Any, before: Labels | None, potentials: Floats | None) -> Sized:
+    def _exactly(self, costs: Any, before: Labels | None, potentials: Floats | None) -> BoundedLabels:
         if self.n_cells > MAX_CELLS:
             raise ValueError(
                 f"an exact assignment would have {self.n_cells:,} cells (units x clusters), more than "
@@ -378,11 +382,11 @@ class SizedSolver:
             )
         return self._search(costs, before, potentials, last=True)
 
-    def _program(self, costs: Any) -> Sized | None:
+    def _program(self, costs: Any) -> BoundedLabels | None:
         """The best labels; None if the budget was too small to find any; raises if there are none."""
         units, proven = best_units(self, costs)
         if units is None:
             return None
         # whole units leave no prices behind: those of the bounds alone are near
         labels, potentials = self._complete(costs, units, self._relaxed(costs, None), 0.0)
-        return Sized(labels, potentials, self.bounds.missed(labels), proven)
+        return BoundedLabels(labels, potentials, self.bounds.missed(labels), proven)

@@ -9,7 +9,7 @@ from typing import Any
 
 from coterie.cli._job.request import Job
 from coterie.cli._speak.screen import FitSteps, Screen
-from coterie.cli._speak.trouble import INFEASIBLE, UNDECIDED, Trouble, in_options, told
+from coterie.cli._speak.trouble import INFEASIBLE, UNDECIDED, Trouble, in_options, message_of
 
 
 def features_of(job: Job, screen: Screen) -> Any:
@@ -45,14 +45,14 @@ def fit(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str], float]:
             model.set_callbacks(FitSteps(stage))
         start = time.perf_counter()
         try:
-            model.fit(X, constraints=job.known, **job.fit_words)
+            model.fit(X, constraints=job.known, **job.fit_kwargs)
         except InfeasibleConstraintsError as error:
             raise Trouble("what you know cannot all be met", INFEASIBLE, in_options(str(error))) from None
         except (DeadEndError, UndecidedError) as error:
-            head, _, rest = told(error).partition("\n")
+            head, _, rest = message_of(error).partition("\n")
             raise Trouble(head, UNDECIDED, rest) from None
         except (ValueError, TypeError, ImportError) as error:
-            name, problem = job.choice.method.name, told(error)
+            name, problem = job.choice.method.name, message_of(error)
             raise Trouble(problem if name in problem else f"{name}: {problem}") from None
         seconds = time.perf_counter() - start
     with suppress(AttributeError):

@@ -24,8 +24,8 @@ def choose_method(
     task = _task(request, n_rows, known, metric)
     if request.method.casefold() == "auto":
         if task.n_clusters is None:
-            told = f"{' or '.join(finders())} finds out by itself (--method)"
-            raise Trouble(f"say with -k how many clusters; {told}")
+            message = f"{' or '.join(finders())} finds out by itself (--method)"
+            raise Trouble(f"say with -k how many clusters; {message}")
         try:
             choice = choose(task)
         except InfeasibleConstraintsError as error:
@@ -93,8 +93,8 @@ def _check_number(task: Task, method: Method, settings: dict[str, Any]) -> None:
     if task.n_clusters is not None and not method.takes_k:
         raise Trouble(f"{method.name} finds the number of clusters itself; leave -k {task.n_clusters} out")
     if task.n_clusters is None and method.takes_k and settings.get("distance_threshold") is None:
-        told = f"{' or '.join(finders())} finds out by itself"
-        raise Trouble(f"say with -k how many clusters {method.name} shall make; {told}")
+        message = f"{' or '.join(finders())} finds out by itself"
+        raise Trouble(f"say with -k how many clusters {method.name} shall make; {message}")
 
 
 def _bounds(request: Request) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coterie._words import count_of, listed
-from coterie.cli._speak.trouble import Trouble, told
+from coterie.cli._speak.trouble import Trouble, message_of
 
 if TYPE_CHECKING:
     from coterie.tables import Table
@@ -18,7 +18,7 @@ _MOST_NAMED = 6  # islands whose sizes are said
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class NeighbourGraph:
     """A graph over the rows, as read."""
 
     path: Path
@@ -55,7 +55,7 @@ class Neighbours:
         }
 
 
-def read_neighbours(path: Path, table: Table, id_column: str | None) -> Neighbours:
+def read_neighbours(path: Path, table: Table, id_column: str | None) -> NeighbourGraph:
     """Read the file: a table of pairs by row number or id, or a matrix of items by items."""
     import numpy as np
 
@@ -80,9 +80,9 @@ def read_neighbours(path: Path, table: Table, id_column: str | None) -> Neighbou
             n_loops = sum(a is not None and a == b for a, b in zip(i, j, strict=True))
             graph = graph_of_ends(i, j, table.n_rows, ids=known)
     except (ValueError, TypeError) as error:
-        raise Trouble(f"--connected {path.name}: {_in_words(told(error), id_column, table)}") from None
+        raise Trouble(f"--connected {path.name}: {_in_words(message_of(error), id_column, table)}") from None
     sizes = np.bincount(islands(graph)[1])
-    return Neighbours(path, graph, tuple(np.sort(sizes)[::-1].tolist()), n_loops)
+    return NeighbourGraph(path, graph, tuple(np.sort(sizes)[::-1].tolist()), n_loops)
 
 
 def _check_header(names: list[str], known: list[str] | None) -> None:

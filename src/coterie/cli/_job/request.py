@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from coterie.cli._job.method import choose_method
 from coterie.cli._options import Request
-from coterie.cli._speak.trouble import Trouble, in_options, told
+from coterie.cli._speak.trouble import Trouble, in_options, message_of
 
 if TYPE_CHECKING:
-    from coterie.cli._job.neighbours import Neighbours
+    from coterie.cli._job.neighbours import NeighbourGraph
     from coterie.cli._speak.screen import Screen
     from coterie.constraints import Constraints
     from coterie.methods import Choice
@@ -34,10 +34,10 @@ class Job:
     choice: Choice
     metric: str
     parameters: dict[str, Any]
-    fit_words: dict[str, Any] = field(default_factory=dict)
+    fit_kwargs: dict[str, Any] = field(default_factory=dict)
     coordinates: Any = None
     coordinate_names: tuple[str, str] | None = None
-    neighbours: Neighbours | None = None
+    neighbours: NeighbourGraph | None = None
 
     def estimator(self) -> Any:
         """The estimator, not yet fitted."""
@@ -46,7 +46,7 @@ class Job:
                 self.n_clusters, metric=self.metric, random_state=self.request.seed, **self.all_parameters()
             )
         except ValueError as error:
-            raise Trouble(told(error)) from None
+            raise Trouble(message_of(error)) from None
 
     def all_parameters(self) -> dict[str, Any]:
         """What is set, and the graph of neighbours, which is no thing to print."""
@@ -77,7 +77,7 @@ def prepare(request: Request, screen: Screen) -> Job:
     k = request.n_clusters
     if k is not None and k > table.n_rows:
         raise Trouble(f"-k {k}, but {request.data.name} has {table.n_rows:,} rows; ask for fewer clusters")
-    fit_words = _fit_words(request, table)
+    fit_kwargs = _fit_kwargs(request, table)
     coordinates, names = coordinates_of(request, table)
     with screen.stage("looking at the columns"):
         plan = plan_features(
@@ -99,7 +99,7 @@ def prepare(request: Request, screen: Screen) -> Job:
     with screen.stage("choosing a method"):
         choice, parameters = choose_method(request, table.n_rows, known, metric)
     return Job(
-        request, table, plan, known, choice, metric, parameters, fit_words, coordinates, names, neighbours
+        request, table, plan, known, choice, metric, parameters, fit_kwargs, coordinates, names, neighbours
     )
 
 
@@ -166,7 +166,7 @@ def _read_pairs(request: Request, table: Table, ids: Any) -> Constraints:
             return Constraints.from_frame(read_table(path).frame, ids=ids, n_items=n_items)
         return Constraints.read(path, ids=ids, n_items=n_items)
     except (ValueError, TypeError, KeyError, OSError, csv.Error, ImportError) as error:
-        raise Trouble(_with_hint(told(error), request, table)) from None
+        raise Trouble(_with_hint(message_of(error), request, table)) from None
 
 
 def _with_hint(message: str, request: Request, table: Table) -> str:
@@ -183,17 +183,17 @@ def _with_hint(message: str, request: Request, table: Table) -> str:
 # ---- columns that are given to the fit ----------------------------------------------------------------
 
 
-def _fit_words(request: Request, table: Table) -> dict[str, Any]:
-    words: dict[str, Any] = {}
+def _fit_kwargs(request: Request, table: Table) -> dict[str, Any]:
+    kwargs: dict[str, Any] = {}
     if request.weight is not None:
-        words["sample_weight"] = _amounts(table, request.weight, "--weight")
+        kwargs["sample_weight"] = _amounts(table, request.weight, "--weight")
     if request.load is not None:
-        words["size_weight"] = _amounts(table, request.load, "--load")
+        kwargs["size_weight"] = _amounts(table, request.load, "--load")
     if request.group is not None:
         import numpy as np
 
-        words["groups"] = np.array(table.column(request.group).to_list(), dtype=object)
-    return words
+        kwargs["groups"] = np.array(table.column(request.group).to_list(), dtype=object)
+    return kwargs
 
 
 def _amounts(table: Table, column: str, option: str) -> Any:

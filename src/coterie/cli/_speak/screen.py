@@ -129,10 +129,10 @@ class FitSteps:
         """Begin."""
         self._done = 0
 
-    def on_fit_task_begin(self, estimator: Any, context: Any, **said: Any) -> None:
+    def on_fit_task_begin(self, estimator: Any, context: Any, **more: Any) -> None:
         """A task begins: nothing to show."""
 
-    def on_fit_task_end(self, estimator: Any, context: Any, **said: Any) -> bool:
+    def on_fit_task_end(self, estimator: Any, context: Any, **more: Any) -> bool:
         """Count the innermost tasks."""
         if not context.max_subtasks:
             self._done += 1

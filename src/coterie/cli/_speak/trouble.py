@@ -87,7 +87,7 @@ def in_options(text: str, parameters: Collection[str] = ()) -> str:
     return text
 
 
-def told(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     """What an exception says, without the machine's way of saying it."""
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename is not None else ""

@@ -9,7 +9,7 @@ from coterie._words import count_of
 from coterie.cli._job.output_folder import whole_file
 from coterie.cli._job.saved import load_model
 from coterie.cli._speak.screen import Screen
-from coterie.cli._speak.trouble import DONE, Trouble, told
+from coterie.cli._speak.trouble import DONE, Trouble, message_of
 
 
 def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: bool, force: bool) -> int:
@@ -37,16 +37,16 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
     try:
         with screen.stage("finding the nearest clusters"):
             labels = fitted.predict(X)
-            sure = None if account.certainty is None else fitted.predict_proba(X).max(axis=1)
+            probability = None if account.certainty is None else fitted.predict_proba(X).max(axis=1)
     except (ValueError, TypeError) as error:
-        raise Trouble(told(error)) from None
+        raise Trouble(message_of(error)) from None
     if account.metric == "cosine":
         labels, told_empty = _without_empty_rows(labels, X)
         notes += told_empty
     column = free_name(table, "cluster")
     added = {column: labels}
-    if sure is not None:
-        added[free_name(table, "probability")] = sure
+    if probability is not None:
+        added[free_name(table, "probability")] = probability
     with whole_file(out, force) as file, screen.stage("writing"):
         write_table(table, file, added)
     import numpy as np
@@ -62,8 +62,8 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
         f"{count_of(table.n_rows, 'row')} in {count_of(len(sizes), 'cluster')}: "
         f"{', '.join(f'{n:,}' for n in sizes)}{in_none}"
     )
-    if sure is not None:
-        screen.say(f"{int((sure < IN_DOUBT).sum()):,} in doubt (probability below {IN_DOUBT:g})")
+    if probability is not None:
+        screen.say(f"{int((probability < IN_DOUBT).sum()):,} in doubt (probability below {IN_DOUBT:g})")
     columns = f"column{'s' if len(added) > 1 else ''} {' and '.join(added)}"
     screen.say(f"Wrote {out}, with the {columns}")
     screen.finish(

@@ -54,10 +54,10 @@ def cluster(
         return DONE
     # the folder comes first, so that a place where one cannot write is told before the work
     with whole_folder(target, force) as folder:
-        said = set(job.plan.notes)
+        known_notes = set(job.plan.notes)
         X = features_of(job, screen)
         for note in job.plan.notes:
-            if note not in said:
+            if note not in known_notes:
                 screen.say(f"  {note}")
         model, warned, seconds = fit(job, X, screen)
         for warning in warned:
@@ -105,14 +105,14 @@ def _write(
     endings = [suffix.lower() for suffix in job.table.path.suffixes if suffix.lower() in _WRITTEN_AS]
     labels_file = f"labels.{_WRITTEN_AS[endings[-1]] if endings else 'csv'}"
     facts["label_column"] = free_name(job.table, "cluster")
-    sure, certainty = {}, model.account().certainty
+    probability, certainty = {}, model.account().certainty
     if certainty is not None:
         facts["probability_column"] = free_name(job.table, "probability")
-        sure[facts["probability_column"]] = certainty.own(model.labels_)
+        probability[facts["probability_column"]] = certainty.own(model.labels_)
     with screen.stage("writing labels"):
-        write_table(job.table, folder / labels_file, {facts["label_column"]: model.labels_, **sure})
+        write_table(job.table, folder / labels_file, {facts["label_column"]: model.labels_, **probability})
     files = [labels_file]
-    plain, weight = None, job.fit_words.get("sample_weight")
+    plain, weight = None, job.fit_kwargs.get("sample_weight")
     if report:
         from coterie.report import plain_labels
 
@@ -132,7 +132,7 @@ def _write(
         "model": model,
         "plan": job.plan,
         "plain": plain,
-        "fit_words": job.fit_words,
+        "fit_words": job.fit_kwargs,
         "id_column": job.request.id_column,
         "labels_file": labels_file,
         "seconds": seconds,
@@ -158,7 +158,7 @@ def _write(
                 command=facts["command"],
                 notes=notes_of(facts),
                 seconds=seconds,
-                **job.fit_words,
+                **job.fit_kwargs,
             )
         files += sorted(path.name for path in folder.iterdir() if path.suffix in (".html", ".png"))
     return files

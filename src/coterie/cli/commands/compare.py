@@ -11,7 +11,7 @@ from coterie.cli._job.method import finders
 from coterie.cli._job.request import Job, Request, prepare
 from coterie.cli._speak.command_line import typed, with_options
 from coterie.cli._speak.screen import Screen
-from coterie.cli._speak.trouble import DONE, INFEASIBLE, UNDECIDED, Trouble, in_options, told
+from coterie.cli._speak.trouble import DONE, INFEASIBLE, UNDECIDED, Trouble, in_options, message_of
 from coterie.cli.commands.cluster import say_data
 
 _SHORT_K = re.compile(r"-k[0-9]+")
@@ -44,7 +44,7 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
                 metric=job.metric,
                 parameters=_parameters(job, names),
                 n_folds=n_folds,
-                **job.fit_words,
+                **job.fit_kwargs,
                 random_state=request.seed,
                 progress=lambda done, total, words: stage.step(done, total, f"comparing {words}"),
                 library="polars",
@@ -52,9 +52,9 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
         except InfeasibleConstraintsError as error:
             raise Trouble("what you know cannot all be met", INFEASIBLE, in_options(str(error))) from None
         except (DeadEndError, UndecidedError) as error:
-            raise Trouble(told(error), UNDECIDED) from None
+            raise Trouble(message_of(error), UNDECIDED) from None
         except (ValueError, TypeError, ImportError) as error:
-            raise Trouble(told(error)) from None
+            raise Trouble(message_of(error)) from None
     columns = frame_columns(frame)
     rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
     screen.table(
@@ -87,8 +87,8 @@ def _cells(row: dict[str, Any], k: int) -> list[str]:
     if row["status"] != "ok":
         return [row["method"], *[""] * 6, row["status"]]
     numbers = ("score", "error", "must_met", "cannot_met", "kept_broken", "seconds")
-    told = ", ".join(["chosen"] * row["chosen"] + _other_number(row, k))
-    return [row["method"], *(_share(row[name]) for name in numbers), told]
+    message = ", ".join(["chosen"] * row["chosen"] + _other_number(row, k))
+    return [row["method"], *(_share(row[name]) for name in numbers), message]
 
 
 def _other_number(row: dict[str, Any], k: int) -> list[str]:

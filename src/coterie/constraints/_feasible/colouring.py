@@ -35,7 +35,7 @@ class ApartGraph(NamedTuple):
     node_clique_ptr: IntArray
     node_clique: IntArray
     clique_size: IntArray
-    node_part_ptr: IntArray
+    node_across_ptr: IntArray
     node_set: IntArray
     node_code: IntArray
     set_size: IntArray
@@ -58,7 +58,7 @@ class ApartGraph(NamedTuple):
         degree = np.diff(self.indptr)
         owner = np.repeat(np.arange(self.n_nodes), np.diff(self.node_clique_ptr))
         degree = degree + np.bincount(owner, self.clique_size[self.node_clique] - 1, self.n_nodes)
-        owner = np.repeat(np.arange(self.n_nodes), np.diff(self.node_part_ptr))
+        owner = np.repeat(np.arange(self.n_nodes), np.diff(self.node_across_ptr))
         others = self.set_size[self.node_set] - self.code_size[self.node_code]
         degree = degree + np.bincount(owner, others, self.n_nodes)
         return degree.astype(np.int64)
@@ -71,7 +71,7 @@ class ApartGraph(NamedTuple):
             minlength=len(self.clique_size),
         )
         edges += int((cliques * (cliques - 1) // 2).sum())
-        member = np.repeat(inside, np.diff(self.node_part_ptr))
+        member = np.repeat(inside, np.diff(self.node_across_ptr))
         sets = np.bincount(self.node_set[member], minlength=len(self.set_size))
         codes = np.bincount(self.node_code[member], minlength=len(self.code_size))
         return edges + int((sets * sets).sum() - (codes * codes).sum()) // 2
@@ -80,13 +80,13 @@ class ApartGraph(NamedTuple):
 def apart_graph(contracted: Contracted) -> ApartGraph:
     """The part of the contracted graph that has any edge, renumbered."""
     cliques = contracted.cliques()
-    parts, twins, twin_of = _without_twins(contracted)
+    across, twins, twin_of = _without_twins(contracted)
     # a partition with one node a code is a clique
-    cliques += [nodes for nodes, codes in parts if len(np.unique(codes)) == len(codes)]
-    parts = [(nodes, codes) for nodes, codes in parts if len(np.unique(codes)) < len(codes)]
+    cliques += [nodes for nodes, codes in across if len(np.unique(codes)) == len(codes)]
+    across = [(nodes, codes) for nodes, codes in across if len(np.unique(codes)) < len(codes)]
 
     stated = np.flatnonzero(np.diff(contracted.indptr))
-    nodes = np.unique(np.concatenate([stated, *cliques, *(part[0] for part in parts)]))
+    nodes = np.unique(np.concatenate([stated, *cliques, *(part[0] for part in across)]))
     number = np.full(contracted.n_components, -1, dtype=np.int64)
     number[nodes] = np.arange(len(nodes))
 
@@ -96,12 +96,12 @@ def apart_graph(contracted: Contracted) -> ApartGraph:
 
     large = [number[clique] for clique in cliques if len(clique) > _SMALL_CLIQUE]
     clique_ptr, in_clique = _transpose(len(nodes), large, [np.full(len(c), i) for i, c in enumerate(large)])
-    members, codes, n_codes = [number[part[0]] for part in parts], [], 0
-    for _, code in parts:
+    members, codes, n_codes = [number[part[0]] for part in across], [], 0
+    for _, code in across:
         unique, compact = np.unique(code, return_inverse=True)
         codes.append(compact + n_codes)
         n_codes += len(unique)
-    part_ptr, in_set = _transpose(len(nodes), members, [np.full(len(c), i) for i, c in enumerate(members)])
+    across_ptr, in_set = _transpose(len(nodes), members, [np.full(len(c), i) for i, c in enumerate(members)])
     _, with_code = _transpose(len(nodes), members, codes)
     return ApartGraph(
         nodes=nodes,
@@ -110,10 +110,10 @@ def apart_graph(contracted: Contracted) -> ApartGraph:
         node_clique_ptr=clique_ptr,
         node_clique=in_clique,
         clique_size=np.array([len(clique) for clique in large], dtype=np.int64),
-        node_part_ptr=part_ptr,
+        node_across_ptr=across_ptr,
         node_set=in_set,
         node_code=with_code,
-        set_size=np.bincount(in_set, minlength=len(parts)).astype(np.int64),
+        set_size=np.bincount(in_set, minlength=len(across)).astype(np.int64),
         code_size=np.bincount(with_code, minlength=n_codes).astype(np.int64),
         twins=twins,
         twin_of=twin_of,
@@ -128,11 +128,11 @@ def _without_twins(contracted: Contracted) -> tuple[list[tuple[IntArray, IntArra
     """
     tied = np.diff(contracted.indptr) > 0
     tied[contracted.clique_nodes] = True
-    n_parts = np.zeros(contracted.n_components, dtype=np.int64)
+    n_across = np.zeros(contracted.n_components, dtype=np.int64)
     for nodes, _, _ in contracted.parts:
-        n_parts[nodes] += 1
-    tied |= n_parts > 1
-    parts, twins, twin_of = [], [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+        n_across[nodes] += 1
+    tied |= n_across > 1
+    across, twins, twin_of = [], [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for nodes, codes, _ in contracted.parts:
         # a code's tied nodes come first, so the first node of a code is tied if any is
         order = np.lexsort((~tied[nodes], codes))
@@ -144,8 +144,8 @@ def _without_twins(contracted: Contracted) -> tuple[list[tuple[IntArray, IntArra
         model = nodes[np.maximum.accumulate(np.where(first, np.arange(len(nodes)), 0))]
         twins.append(nodes[copies])
         twin_of.append(model[copies])
-        parts.append((nodes[~copies], codes[~copies]))
-    return parts, np.concatenate(twins), np.concatenate(twin_of)
+        across.append((nodes[~copies], codes[~copies]))
+    return across, np.concatenate(twins), np.concatenate(twin_of)
 
 
 def all_pairs(members: IntArray) -> IntArray:
@@ -194,7 +194,7 @@ def core_edges(
     starts, members = _transpose(len(graph.clique_size), [graph.node_clique[owner >= 0]], [owner[owner >= 0]])
     edges += [all_pairs(clique) for clique in np.split(members, starts[1:-1]) if len(clique) > 1]
 
-    owner = np.repeat(number, np.diff(graph.node_part_ptr))
+    owner = np.repeat(number, np.diff(graph.node_across_ptr))
     for position in range(len(graph.set_size)):
         here = (owner >= 0) & (graph.node_set == position)
         code = graph.node_code[here]
@@ -227,7 +227,7 @@ def _peel(
     there), `removed`, `order`, `stack`. `removed` is 1 for a node on the stack, 2 for one that is gone.
     """
     indptr, indices, node_clique_ptr, node_clique = graph[1:5]
-    node_part_ptr, node_set, node_code = graph[6:9]
+    node_across_ptr, node_set, node_code = graph[6:9]
     clique_left, set_left, code_left = left
     n = indptr.shape[0] - 1
     count = 0
@@ -244,7 +244,7 @@ def _peel(
                 total = degree[v]
                 for t in range(node_clique_ptr[v], node_clique_ptr[v + 1]):
                     total += clique_left[node_clique[t]] - 1
-                for t in range(node_part_ptr[v], node_part_ptr[v + 1]):
+                for t in range(node_across_ptr[v], node_across_ptr[v + 1]):
                     total += set_left[node_set[t]] - code_left[node_code[t]]
                 if total >= k:
                     removed[v] = 0
@@ -254,7 +254,7 @@ def _peel(
                 count += 1
                 for t in range(node_clique_ptr[v], node_clique_ptr[v + 1]):
                     clique_left[node_clique[t]] -= 1
-                for t in range(node_part_ptr[v], node_part_ptr[v + 1]):
+                for t in range(node_across_ptr[v], node_across_ptr[v + 1]):
                     set_left[node_set[t]] -= 1
                     code_left[node_code[t]] -= 1
                 for t in range(indptr[v], indptr[v + 1]):
@@ -304,13 +304,13 @@ def _colour_in_order(
     `row` on), `first_free` (clique), `owner` (partition x colour: the code that holds it), `mark` (colour).
     """
     indptr, indices, node_clique_ptr, node_clique = graph[1:5]
-    node_part_ptr, node_set, node_code = graph[6:9]
+    node_across_ptr, node_set, node_code = graph[6:9]
     n = indptr.shape[0] - 1
     for v in range(n):
         if colour[v] >= 0:
             for t in range(node_clique_ptr[v], node_clique_ptr[v + 1]):
                 used[row[node_clique[t]] + colour[v]] = 1
-            for t in range(node_part_ptr[v], node_part_ptr[v + 1]):
+            for t in range(node_across_ptr[v], node_across_ptr[v + 1]):
                 owner[node_set[t], colour[v]] = node_code[t]
     for position in range(order.shape[0]):
         v = order[position]
@@ -335,7 +335,7 @@ def _colour_in_order(
                     break
             if not free:
                 continue
-            for t in range(node_part_ptr[v], node_part_ptr[v + 1]):
+            for t in range(node_across_ptr[v], node_across_ptr[v + 1]):
                 held_by = owner[node_set[t], h]
                 if held_by >= 0 and held_by != node_code[t]:
                     free = False
@@ -348,7 +348,7 @@ def _colour_in_order(
         colour[v] = chosen
         for t in range(node_clique_ptr[v], node_clique_ptr[v + 1]):
             used[row[node_clique[t]] + chosen] = 1
-        for t in range(node_part_ptr[v], node_part_ptr[v + 1]):
+        for t in range(node_across_ptr[v], node_across_ptr[v + 1]):
             owner[node_set[t], chosen] = node_code[t]
     return -1
 

@@ -96,7 +96,7 @@ class Conflict:
 
     def sentence(self) -> str:
         """The conflict in one or two sentences, in the user's ids."""
-        told = {
+        message = {
             "contradiction": self._tell_contradiction,
             "odd cycle": self._tell_cycle,
             "clique": self._tell_clique,
@@ -105,10 +105,10 @@ class Conflict:
         }[self.kind]()
         joins = [fact for fact in self.implied if fact.together]
         if joins and self.kind == "contradiction":
-            told += " " + " ".join(f"{self._tell_join(fact)}." for fact in joins[:_SHOWN])
+            message += " " + " ".join(f"{self._tell_join(fact)}." for fact in joins[:_SHOWN])
         elif self.kind != "contradiction" and (len(self.must_link) or joins):
-            told += " (Items that must join count as one.)"
-        return told
+            message += " (Items that must join count as one.)"
+        return message
 
     def what_to_drop(self) -> str:
         """Which statements can be dropped to resolve it."""
@@ -136,9 +136,9 @@ class Conflict:
 
     def _tell_cycle(self) -> str:
         ring = np.append(self.items, self.items[0])
-        told = self._sequence(ring, self._dash, len(self.items))
+        message = self._sequence(ring, self._dash, len(self.items))
         return (
-            f"{told} is a ring of {len(self.items):,} that are each apart from the next; "
+            f"{message} is a ring of {len(self.items):,} that are each apart from the next; "
             "a ring of odd length needs three clusters, and there are only two."
         )
 
@@ -180,10 +180,10 @@ class Conflict:
         return f"{both} have the same label ({fact.names[0]})"
 
     def _tell_group(self, fact: Implied) -> str:
-        said = "label" if fact.kind == "label" else f"{fact.kind} group"
+        kind = "label" if fact.kind == "label" else f"{fact.kind} group"
         if len(fact.items) > 2:
-            return f"the {said} of one of them"
-        return f"the {said} of {' or of '.join(self.name(item) for item in fact.items)}"
+            return f"the {kind} of one of them"
+        return f"the {kind} of {' or of '.join(self.name(item) for item in fact.items)}"
 
     @property
     def _dash(self) -> str:

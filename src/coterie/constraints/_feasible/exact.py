@@ -70,13 +70,13 @@ def find_clique(indptr: IntArray, indices: IntArray, larger_than: int) -> list[i
     return None
 
 
-def connected_parts(indptr: IntArray, indices: IntArray) -> list[IntArray]:
+def connected_components(indptr: IntArray, indices: IntArray) -> list[IntArray]:
     """Connected components of the graph, smallest first."""
     n = len(indptr) - 1
-    part = join(n, np.repeat(np.arange(n), np.diff(indptr)), indices)
-    order = np.argsort(part, kind="stable")
-    parts = np.split(order, np.flatnonzero(np.diff(part[order])) + 1)
-    return sorted(parts, key=len)
+    component = join(n, np.repeat(np.arange(n), np.diff(indptr)), indices)
+    order = np.argsort(component, kind="stable")
+    components = np.split(order, np.flatnonzero(np.diff(component[order])) + 1)
+    return sorted(components, key=len)
 
 
 def induced(indptr: IntArray, indices: IntArray, nodes: IntArray) -> tuple[IntArray, IntArray]:

@@ -60,11 +60,11 @@ class Explanation:
     def __str__(self) -> str:
         if self.conflict is None:
             asked = "" if self.n_clusters is None else f" with {count_of(self.n_clusters, 'cluster')}"
-            told = {
+            message = {
                 "feasible": f"No conflict{asked}: all constraints can be met.",
                 "undecided": f"Not decided{asked}: {self.reason}.",
             }
-            return told[self.status]
+            return message[self.status]
         lines = [self.conflict.sentence(), self.conflict.what_to_drop()]
         if self.n_contradictions > 1:
             lines.append(f"There are {self.n_contradictions:,} contradictions in all.")
@@ -84,11 +84,11 @@ class Explanation:
                 pair = dash(known._ids).join(known.item_name(int(item)) for item in ends)
                 listed.append(f"{kind} {pair} ({'hard' if hard else f'weight {weight:g}'})")
         n_pairs = known.n_pairs
-        told = f"drop {count_of(n_pairs, 'pair')}: {', '.join(listed[:_SHOWN])}"
-        told += ", ..." if n_pairs > _SHOWN else ""
+        message = f"drop {count_of(n_pairs, 'pair')}: {', '.join(listed[:_SHOWN])}"
+        message += ", ..." if n_pairs > _SHOWN else ""
         if self.complete:
-            return f"Cheapest way out found: {told}. The rest can be met."
-        return f"A start: {told}. Whether the rest can be met was not settled: {self.reason}."
+            return f"Cheapest way out found: {message}. The rest can be met."
+        return f"A start: {message}. Whether the rest can be met was not settled: {self.reason}."
 
 
 def explain(c: Constraints, n_clusters: int | None, *, budget: int) -> Explanation:
@@ -106,8 +106,8 @@ def explain(c: Constraints, n_clusters: int | None, *, budget: int) -> Explanati
             return Explanation(answer.status, n_clusters, None, 0, None, feasible, answer.reason)
         conflict = _filtered(c, conflict, budget)
     way_out = suggest(c, n_clusters, budget)
-    told = way_out.dropped, way_out.complete, way_out.reason
-    return Explanation("infeasible", n_clusters, conflict, n_contradictions, *told)
+    message = way_out.dropped, way_out.complete, way_out.reason
+    return Explanation("infeasible", n_clusters, conflict, n_contradictions, *message)
 
 
 def _filtered(c: Constraints, conflict: Conflict, budget: int) -> Conflict:
@@ -119,9 +119,9 @@ def _filtered(c: Constraints, conflict: Conflict, budget: int) -> Conflict:
     if conflict.irreducible or k is None or len(facts) > _MAX_FILTERED:
         return conflict
 
-    def status(said: list[Implied]) -> str:
+    def status(some: list[Implied]) -> str:
         together, apart = (
-            [pair for fact in said if fact.together is side for pair in combinations(fact.items, 2)]
+            [pair for fact in some if fact.together is side for pair in combinations(fact.items, 2)]
             for side in (True, False)
         )
         return check(type(c)(together, apart, n_items=c.n_items), k, nonempty=False, budget=budget).status

@@ -70,8 +70,8 @@ class Feasibility:
         return self.status == "feasible"
 
     def __str__(self) -> str:
-        told = f"{self.status} with {count_of(self.n_clusters, 'cluster')}"
-        return f"{told} ({self.reason})" if self.certificate is None else f"{told}: {self.certificate}"
+        message = f"{self.status} with {count_of(self.n_clusters, 'cluster')}"
+        return f"{message} ({self.reason})" if self.certificate is None else f"{message}: {self.certificate}"
 
     def __repr__(self) -> str:
         return f"<Feasibility: {self}>"
@@ -98,7 +98,7 @@ def check(c: Constraints, n_clusters: int, *, nonempty: bool, budget: int) -> Fe
     if conflict is not None:
         return no(conflict, "too many items are all apart")
 
-    apart, order, inside = peeled(c, k)
+    apart, order, inside = peel_to_core(c, k)
     colour = np.full(apart.n_nodes, -1, dtype=np.int64)
     reason = "a greedy order works" if apart.n_nodes else "nothing is kept apart"
     if inside.any():
@@ -111,7 +111,7 @@ def check(c: Constraints, n_clusters: int, *, nonempty: bool, budget: int) -> Fe
     return Feasibility("feasible", n_clusters, _witness(graph, apart, colour, k, nonempty), None, reason)
 
 
-def peeled(c: Constraints, k: int) -> tuple[ApartGraph, IntArray, BoolArray]:
+def peel_to_core(c: Constraints, k: int) -> tuple[ApartGraph, IntArray, BoolArray]:
     """What is apart, the nodes that peeling deletes, in order, and which it leaves; the last k is kept."""
     last: Any = c.__dict__.get("_last_peel")  # a fit asks again, for the order
     if last is None or last[0] != k:
@@ -183,15 +183,15 @@ def _colour_core(
         if colour_in_order(apart, k, np.flatnonzero(inside), colour):
             return "greedy colouring"
         colour[:] = -1
-        told = f"the core has {n_edges:,} edges, more than the {_MAX_CORE_EDGES:,} that are searched"
-        return Feasibility("undecided", k, None, None, told)
+        message = f"the core has {n_edges:,} edges, more than the {_MAX_CORE_EDGES:,} that are searched"
+        return Feasibility("undecided", k, None, None, message)
 
     core, indptr, indices = core_edges(apart, inside, two_colours=k == 2)
     undecided = None
     reason = "two-colouring" if k == 2 else "exact search"
-    for part in _exact.connected_parts(indptr, indices):
-        part_ptr, part_idx = _exact.induced(indptr, indices, part)
-        nodes = apart.nodes[core[part]]
+    for component in _exact.connected_components(indptr, indices):
+        part_ptr, part_idx = _exact.induced(indptr, indices, component)
+        nodes = apart.nodes[core[component]]
         if k == 2:
             cycle, sides = _exact.odd_cycle(part_ptr, part_idx)
             if cycle is not None:
@@ -199,7 +199,7 @@ def _colour_core(
                 edges = list(zip(ring, [*ring[1:], ring[0]], strict=True))
                 conflict = conflict_of_nodes(c, "odd cycle", k, ring, edges)
                 return Feasibility("infeasible", k, None, conflict, "two-colouring")
-            colour[core[part]] = sides
+            colour[core[component]] = sides
             continue
         clique = _exact.find_clique(part_ptr, part_idx, k)
         if clique is not None:
@@ -217,10 +217,10 @@ def _colour_core(
             conflict = replace(conflict, irreducible=minimal and not joined)
             return Feasibility("infeasible", k, None, conflict, "exhaustive search")
         if result.colour is None:
-            told = f"a core of {len(part):,} parts was not settled within the budget"
-            undecided = Feasibility("undecided", k, None, None, told)
+            message = f"a core of {len(component):,} parts was not settled within the budget"
+            undecided = Feasibility("undecided", k, None, None, message)
         else:
-            colour[core[part]] = result.colour
+            colour[core[component]] = result.colour
     return reason if undecided is None else undecided
 
 

@@ -52,7 +52,7 @@ def suggest(c: Constraints, n_clusters: int | None, budget: int) -> WayOut:
         n_broken = len(c.contracted.broken_pairs)
         if 1 < n_broken <= _MAX_SHARED and n_broken**2 * c.must_table.n <= _MAX_WORK:
             tries.append(_cut_shared_links(c))
-        rest = min(tries, key=lambda kept: _price(_difference(c, kept)))
+        rest = min(tries, key=lambda kept: _cost_of_dropping(_difference(c, kept)))
     rounds = max(1, min(_MAX_ROUNDS, _MAX_WORK // (c.n_pairs + 1)))
     complete, reason = False, f"{count_of(rounds, 'conflict')} resolved, and there are more"
     for _ in range(rounds):
@@ -72,7 +72,7 @@ def suggest(c: Constraints, n_clusters: int | None, budget: int) -> WayOut:
     return WayOut(dropped if dropped.n_pairs else None, complete, reason)
 
 
-def _price(dropped: Constraints) -> tuple[int, float, int]:
+def _cost_of_dropping(dropped: Constraints) -> tuple[int, float, int]:
     tables = (dropped.must_table, dropped.cannot_table)
     hard = sum(int(table.hard.sum()) for table in tables)
     return hard, float(sum(table.weight.sum() for table in tables)), dropped.n_pairs
@@ -113,7 +113,7 @@ def _put_back(c: Constraints, dropped: Constraints, n_clusters: int | None, budg
         return c
     singles = [_only(c, dropped.must_table.take([row]), NO_PAIRS) for row in range(dropped.must_table.n)]
     singles += [_only(c, NO_PAIRS, dropped.cannot_table.take([row])) for row in range(dropped.cannot_table.n)]
-    for single in sorted(singles, key=_price, reverse=True):
+    for single in sorted(singles, key=_cost_of_dropping, reverse=True):
         more = c | single
         if _next_conflict(more, n_clusters, budget) is None:
             c = more
@@ -129,7 +129,7 @@ def _weakest_pair(c: Constraints, conflict: Conflict) -> Constraints | None:
         one = table.take(rows[np.lexsort((table.weight[rows], table.hard[rows]))[:1]])
         singles.append(_only(c, one, NO_PAIRS) if table is c.must_table else _only(c, NO_PAIRS, one))
     # at equal strength a cannot-link goes: it undoes less than a link that ties many
-    return min(reversed(singles), key=_price, default=None)
+    return min(reversed(singles), key=_cost_of_dropping, default=None)
 
 
 def _only(c: Constraints, must: Pairs, cannot: Pairs, groups: Sequence[Group] = ()) -> Constraints:
@@ -174,9 +174,9 @@ def _keep_strongest(c: Constraints) -> Constraints:
             kept,
         )
         lost = active & (kept == 0)
-        price = (int((lost & hard).sum()), float(weight[lost].sum()), int(lost.sum()))
-        if best is None or price < best[0]:
-            best = (price, ~lost)
+        cost = (int((lost & hard).sum()), float(weight[lost].sum()), int(lost.sum()))
+        if best is None or cost < best[0]:
+            best = (cost, ~lost)
     assert best is not None
     return _only(c, must.take(best[1][: must.n]), cannot.take(best[1][must.n :]), c.groups)
 

@@ -56,8 +56,8 @@ def coherence(c: Constraints, X: Any, max_products: int, random_state: Any) -> f
     overlapping = 0
     step = max(1, _BLOCK // len(must))
     for start in range(0, len(cannot), step):
-        block = cannot[start : start + step]
-        overlapping += int((_overlaps(data, must, block) | _overlaps(data, block, must).T).sum())
+        chunk = cannot[start : start + step]
+        overlapping += int((_overlaps(data, must, chunk) | _overlaps(data, chunk, must).T).sum())
     return 1.0 - overlapping / (len(must) * len(cannot))
 
 

@@ -33,8 +33,10 @@ def closure(c: Constraints, max_pairs: int) -> Constraints:
     """See `Constraints.closure`."""
     graph = c.contracted
     if graph.n_contradictions:
-        told = c.explain()
-        raise InfeasibleConstraintsError(f"contradictory constraints have no closure. {told}", told.conflict)
+        explanation = c.explain()
+        raise InfeasibleConstraintsError(
+            f"contradictory constraints have no closure. {explanation}", explanation.conflict
+        )
     n_pairs = _count(c)
     if n_pairs > max_pairs:
         raise ValueError(

@@ -59,10 +59,10 @@ def stated_pairs(known: Constraints, limit: int = MOST_GROUP_PAIRS) -> StatedPai
             add(within, group.kind == "distinct", np.full(len(within), group.weight))
         if group.kind != "distinct":
             add(across, True, np.full(len(across), group.weight))
-    said = np.column_stack([np.concatenate(pairs), np.concatenate(cannot)])
-    said, place = np.unique(said, axis=0, return_inverse=True)
-    weight = np.bincount(place.ravel(), np.concatenate(strength), len(said)).astype(np.float64)
-    return StatedPairs(np.ascontiguousarray(said[:, :2]), said[:, 2] > 0, weight)
+    stated = np.column_stack([np.concatenate(pairs), np.concatenate(cannot)])
+    stated, place = np.unique(stated, axis=0, return_inverse=True)
+    weight = np.bincount(place.ravel(), np.concatenate(strength), len(stated)).astype(np.float64)
+    return StatedPairs(np.ascontiguousarray(stated[:, :2]), stated[:, 2] > 0, weight)
 
 
 def _pairs_of(group: Group) -> tuple[Index, Index]:

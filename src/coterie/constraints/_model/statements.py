@@ -231,8 +231,8 @@ def _merge_sources(ordered: Pairs, starts: IntArray) -> tuple[NDArray[np.int32],
     ends = np.append(starts[1:], ordered.n)
     for row in np.flatnonzero(merged != lowest):  # duplicates whose sources differ
         codes = ordered.source[starts[row] : ends[row]]
-        said = (names[code].split(SOURCE_SEPARATOR) for code in codes if code >= 0)
-        joined = SOURCE_SEPARATOR.join(dict.fromkeys(part for parts in said for part in parts))
+        sources = (names[code].split(SOURCE_SEPARATOR) for code in codes if code >= 0)
+        joined = SOURCE_SEPARATOR.join(dict.fromkeys(part for parts in sources for part in parts))
         if joined not in table:
             table[joined] = len(names)
             names.append(joined)
@@ -274,10 +274,10 @@ class Group:
         object.__setattr__(self, "codes", frozen(self.codes, np.int64))
         if self.weight is not None:
             object.__setattr__(self, "weight", float(self.weight) + 0.0)
-        said = hashlib.sha256(self.kind.encode())
-        said.update(self.items.tobytes())
-        said.update(self.codes.tobytes())
-        object.__setattr__(self, "digest", said.digest())
+        digest = hashlib.sha256(self.kind.encode())
+        digest.update(self.items.tobytes())
+        digest.update(self.codes.tobytes())
+        object.__setattr__(self, "digest", digest.digest())
 
     @property
     def n_codes(self) -> int:
@@ -347,7 +347,7 @@ def merge_groups(groups: Sequence[Group], merge: Literal["sum", "max"]) -> tuple
         if same.weight is not None and group.weight is not None:
             combine = float.__add__ if merge == "sum" else max
             weight = combine(same.weight, group.weight)
-        said = [part for g in (same, group) if g.source for part in g.source.split(SOURCE_SEPARATOR)]
-        source = SOURCE_SEPARATOR.join(dict.fromkeys(said)) or None
+        sources = [part for g in (same, group) if g.source for part in g.source.split(SOURCE_SEPARATOR)]
+        source = SOURCE_SEPARATOR.join(dict.fromkeys(sources)) or None
         merged[group.digest] = replace(same, weight=weight, source=source)
     return tuple(merged[key] for key in sorted(merged))

@@ -149,8 +149,10 @@ class Violations:
             are = "bound on sizes is" if len(self.shortfalls) == 1 else "bounds on sizes are"
             missed.insert(0, f"{len(self.shortfalls):,} {are} missed:")
         if not self.n_broken:
-            told = "The one constraint is" if self.n_stated == 1 else f"All {self.n_stated:,} constraints are"
-            return "\n".join([f"{told} met.", *missed])
+            message = (
+                "The one constraint is" if self.n_stated == 1 else f"All {self.n_stated:,} constraints are"
+            )
+            return "\n".join([f"{message} met.", *missed])
         lines = [f"{self.n_broken:,} of {self.n_stated:,} constraints are broken (cost {self.cost:g})."]
         rows = [("kind", "items", "weight", "source")]
         for kind, table in ((MUST_LINK, self.must_link), (CANNOT_LINK, self.cannot_link)):

@@ -208,8 +208,8 @@ def from_columns(
         first = np.unique(who, return_index=True)[1]
         if len(first) < len(who):
             again = int(np.setdiff1d(np.arange(len(who)), first)[0])
-            told = f"item {item_name(ids, int(who[again]))} stands twice in one {kind} statement"
-            raise reader.complaint(rows[again], f"{told}; number statements in `set`")
+            message = f"item {item_name(ids, int(who[again]))} stands twice in one {kind} statement"
+            raise reader.complaint(rows[again], f"{message}; number statements in `set`")
         groups.append(reader.group(cast(GroupKind, kind), who, rows))
     return n, tables[0], tables[1], tuple(groups), ids
 
@@ -249,8 +249,8 @@ class _TableReader:
             value = self.columns[column][row]  # as written: blanks may belong to an id
             return self.ids.row(value, f"{self.place} {self.numbers[row]}", text=self.text)
         if not (_WHOLE.fullmatch(value) if isinstance(value, str) else _is_whole(value)):
-            told = "not a row number; if these are your own ids, pass `ids=`"
-            raise self.complaint(row, f"{column} is {value!r}, {told}")
+            message = "not a row number; if these are your own ids, pass `ids=`"
+            raise self.complaint(row, f"{column} is {value!r}, {message}")
         if abs(int(value)) > 2**62:
             raise self.complaint(row, f"{column} is {value!r}, too large for a row number")
         return int(value)
@@ -284,8 +284,8 @@ class _TableReader:
         first = self.cell(column, rows[0])
         for row in rows:
             if self.cell(column, row) != first:
-                told = f"{column} differs within one group statement; number statements in `set`"
-                raise self.complaint(row, told)
+                message = f"{column} differs within one group statement; number statements in `set`"
+                raise self.complaint(row, message)
         return first
 
     def pairs(self, rows: Sequence[int]) -> Pairs:
@@ -304,10 +304,10 @@ class _TableReader:
             read_weight(number("weight", 1.0), len(rows), named),
             read_confidence(number("confidence", math.nan), len(rows), named),
             read_hard(np.array(column("hard", self.flag, False) or False, dtype=bool), len(rows)),
-            *read_source(column("source", self.said, None), len(rows)),
+            *read_source(column("source", self.source_at, None), len(rows)),
         )
 
-    def said(self, row: int) -> str | None:
+    def source_at(self, row: int) -> str | None:
         source = self.cell("source", row)
         return None if source is None else str(source)
 
@@ -320,11 +320,13 @@ class _TableReader:
             raise self.complaint(rows[0], str(error).rstrip(".")) from None
         for row in rows:
             if self.cell("hard", row) is not None and self.flag(row) != (weight is None):
-                told = "has no weight, so it is hard" if weight is None else "has a weight, so it is not hard"
+                message = (
+                    "has no weight, so it is hard" if weight is None else "has a weight, so it is not hard"
+                )
                 hard = self.cell("hard", row)
-                raise self.complaint(row, f"hard is {hard!r}, but this {kind} statement {told}")
+                raise self.complaint(row, f"hard is {hard!r}, but this {kind} statement {message}")
         names = [self.required("group", row) for row in rows]
-        return make_group(kind, items, names, weight, self.said(rows[0]))
+        return make_group(kind, items, names, weight, self.source_at(rows[0]))
 
 
 def _is_whole(value: Any) -> bool:

@@ -105,8 +105,8 @@ class Ids:
         except (KeyError, TypeError):  # not there, or not hashable
             if not text and str(name) in map(str, list(table)[:10_000]):
                 kinds = sorted({type(key).__name__ for key in list(table)[:100]})
-                told = f"it is {type(name).__name__}, the ids are {', '.join(kinds)}"
-                raise ValueError(f"{where}: unknown id {name!r}: {told}.") from None
+                message = f"it is {type(name).__name__}, the ids are {', '.join(kinds)}"
+                raise ValueError(f"{where}: unknown id {name!r}: {message}.") from None
             close = difflib.get_close_matches(str(name), [str(key) for key in list(table)[:10_000]], n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             first = ", ".join(repr(key) for key in self.values[:3].tolist())

@@ -1,7 +1,7 @@
 """Rows together with their squares or products, made block by block; what metrics of clusters need.
 
 A distance with a metric for each cluster is linear in z and z z', where z is a row about a typical one. So
-the blocks of `_points` serve here too: nearest by linear scores, sums by cluster. Rows are expanded in
+the chunks of `points` serve here too: nearest by linear scores, sums by cluster. Rows are expanded in
 float64, since squares of float32 would lose the digits that tell two tight clusters apart.
 """
 
@@ -45,7 +45,7 @@ class ExpandedPoints(DensePoints):
         return out
 
     def nearest(
-        self, slopes: Floats, intercepts: Floats, labels: Labels, skip: Any, factor: Floats, mass: Floats
+        self, slopes: Floats, intercepts: Floats, labels: Labels, skip: Any, scale: Floats, weight: Floats
     ) -> Change:
         k = len(intercepts)
         across = np.ascontiguousarray(slopes.T)
@@ -56,37 +56,37 @@ class ExpandedPoints(DensePoints):
             return array[low:high] if len(array) else array
 
         def job(start: int, stop: int) -> Change:
-            part = Change(k, self.d)
+            change = Change(k, self.d)
             most = min(block, stop - start)
             wide, scores = np.empty((most, self.d)), np.empty((most, k))
             for low in range(start, stop, block):
                 high = min(low + block, stop)
                 rows = self._expand(self.X[low:high], wide[: high - low])
-                part.n_rows += choose(
+                change.n_rows += choose(
                     rows,
                     np.matmul(rows, across, out=scores[: high - low]),
                     intercepts,
                     0,
                     part_of(skip, low, high),
-                    part_of(factor, low, high),
-                    part_of(mass, low, high),
+                    part_of(scale, low, high),
+                    part_of(weight, low, high),
                     labels[low:high],
-                    *part.arrays,
+                    *change.arrays,
                 )
-            return part
+            return change
 
         return _added_up(over_chunks(job, self.n, chunk_rows(self.n, k * self.d, k * self.d)), k, self.d)
 
     def scores(self, items: Index, slopes: Floats, intercepts: Floats) -> Floats:
         return self.rows(items) @ slopes.T + intercepts
 
-    def add_up(self, items: Index, group: Index, n_groups: int, factor: Floats) -> Floats:
+    def add_up(self, items: Index, group: Index, n_groups: int, scale: Floats) -> Floats:
         sums = np.zeros((n_groups, self.d))
         block = max(1, _BLOCK // self.d)
         for low in range(0, len(items), block):
             rows = self.rows(items[low : low + block])
-            if len(factor):
-                rows *= factor[items[low : low + block], None]
+            if len(scale):
+                rows *= scale[items[low : low + block], None]
             np.add.at(sums, group[low : low + block], rows)
         return sums
 

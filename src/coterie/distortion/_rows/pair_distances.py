@@ -1,4 +1,4 @@
-"""Pairs of rows: their differences, in blocks, and squared distances."""
+"""Squared distances between the two rows of each pair, in chunks that bound the memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from coterie._arrays import Floats, Index
 _BLOCK = 1 << 21
 
 
-def pair_blocks(rows: Any, n_pairs: int) -> Iterator[slice]:
+def pair_chunks(rows: Any, n_pairs: int) -> Iterator[slice]:
     """Parts of the pairs whose differences fit into a block."""
     width = rows.nnz // max(rows.shape[0], 1) + 1 if sparse.issparse(rows) else rows.shape[1]
     step = max(1, _BLOCK // max(2 * width, 1))
@@ -22,13 +22,13 @@ def pair_blocks(rows: Any, n_pairs: int) -> Iterator[slice]:
         yield slice(start, min(start + step, n_pairs))
 
 
-def squared_gaps(rows: Any, i: Index, j: Index) -> Floats:
+def squared_pair_distances(rows: Any, i: Index, j: Index) -> Floats:
     """Squared distances between rows i and j."""
     found = np.empty(len(i))
-    for part in pair_blocks(rows, len(i)):
-        away = rows[i[part]] - rows[j[part]]
+    for chunk in pair_chunks(rows, len(i)):
+        away = rows[i[chunk]] - rows[j[chunk]]
         if sparse.issparse(away):
-            found[part] = np.asarray(away.multiply(away).sum(axis=1)).ravel()
+            found[chunk] = np.asarray(away.multiply(away).sum(axis=1)).ravel()
         else:
-            found[part] = np.einsum("ij,ij->i", away, away)
+            found[chunk] = np.einsum("ij,ij->i", away, away)
     return found

@@ -38,15 +38,17 @@ class Points(Protocol):
     d: int
 
     def nearest(
-        self, slopes: Floats, intercepts: Floats, labels: Labels, skip: Any, factor: Floats, mass: Floats
+        self, slopes: Floats, intercepts: Floats, labels: Labels, skip: Any, scale: Floats, weight: Floats
     ) -> Change:
         """Give each row h with the least `x . slopes[h] + intercepts[h]`, `labels` in place (-1: none yet).
 
         Rows with `skip` set are left alone. Returns what changed.
         """
 
-    def fill_scores(self, slopes: Floats, intercepts: Floats, factor: Floats, mass: Floats, out: Any) -> None:
-        """Write `factor x . slopes[h] + mass intercepts[h]` of all rows; `factor` and `mass` may be empty."""
+    def fill_scores(
+        self, slopes: Floats, intercepts: Floats, scale: Floats, weight: Floats, out: Any
+    ) -> None:
+        """Write `scale x . slopes[h] + weight intercepts[h]` of all rows; either may be empty."""
 
     def scores(self, items: Index, slopes: Floats, intercepts: Floats) -> Floats:
         """Scores of some rows, in float64."""
@@ -54,10 +56,10 @@ class Points(Protocol):
     def squared_distances(self, start: int, stop: int, centres: Floats, about: Floats) -> Floats:
         """Squared distances of rows `start` to `stop`; `about` is a point in the middle of the data."""
 
-    def add_up(self, items: Index, group: Index, n_groups: int, factor: Floats) -> Any:
-        """Sums of `factor x` by group: an array, or CSR where X is."""
+    def add_up(self, items: Index, group: Index, n_groups: int, scale: Floats) -> Any:
+        """Sums of `scale x` by group: an array, or CSR where X is."""
 
-    def to_own(self, labels: Labels, centres: Floats) -> Floats:
+    def squares_to_assigned(self, labels: Labels, centres: Floats) -> Floats:
         """Squared distance of each row to its centre, from differences."""
 
     def dot_own(self, labels: Labels, centres: Floats) -> Floats:
@@ -72,7 +74,7 @@ class Points(Protocol):
     def squared_norms(self) -> Floats:
         """Squared length of each row."""
 
-    def moments(self, mass: Floats) -> tuple[Floats, Floats]:
+    def moments(self, weight: Floats) -> tuple[Floats, Floats]:
         """Weighted mean, and the weighted sum of squared gaps to it, feature by feature."""
 
 
@@ -83,8 +85,8 @@ def _choose(
     intercepts: Any,
     start: int,
     skip: Any,
-    factor: Any,
-    mass: Any,
+    scale: Any,
+    weight: Any,
     labels: Any,
     sums: Any,
     masses: Any,
@@ -94,7 +96,7 @@ def _choose(
 
     `counts` are of the rows that weigh anything.
 
-    `score` is a block of rows that begins at row `start` of X. `skip`, `factor` and `mass` may be empty.
+    `score` is a block of rows that begins at row `start` of X. `skip`, `scale` and `weight` may be empty.
     """
     n, k = score.shape
     d = X.shape[1]
@@ -115,8 +117,8 @@ def _choose(
             continue
         changed += 1
         labels[row] = best
-        f = factor[row] if factor.shape[0] > 0 else 1.0
-        m = mass[row] if mass.shape[0] > 0 else 1.0
+        f = scale[row] if scale.shape[0] > 0 else 1.0
+        m = weight[row] if weight.shape[0] > 0 else 1.0
         masses[best] += m
         counts[best] += m > 0
         for j in range(d):
@@ -139,8 +141,8 @@ def _choose_sparse(
     start: int,
     stop: int,
     skip: Any,
-    factor: Any,
-    mass: Any,
+    scale: Any,
+    weight: Any,
     labels: Any,
     sums: Any,
     masses: Any,
@@ -169,8 +171,8 @@ def _choose_sparse(
             continue
         changed += 1
         labels[row] = best
-        f = factor[row] if factor.shape[0] > 0 else 1.0
-        m = mass[row] if mass.shape[0] > 0 else 1.0
+        f = scale[row] if scale.shape[0] > 0 else 1.0
+        m = weight[row] if weight.shape[0] > 0 else 1.0
         masses[best] += m
         counts[best] += m > 0
         for t in range(indptr[row], indptr[row + 1]):
@@ -184,18 +186,18 @@ def _choose_sparse(
 
 
 @kernel
-def _add_up(X: Any, items: Any, group: Any, factor: Any, sums: Any) -> None:
-    """Add `factor x` of each item to the sum of its group; `factor` (one a row of X) may be empty."""
+def _add_up(X: Any, items: Any, group: Any, scale: Any, sums: Any) -> None:
+    """Add `scale x` of each item to the sum of its group; `scale` (one a row of X) may be empty."""
     d = X.shape[1]
     for t in range(items.shape[0]):
         row = items[t]
-        f = factor[row] if factor.shape[0] > 0 else 1.0
+        f = scale[row] if scale.shape[0] > 0 else 1.0
         for j in range(d):
             sums[group[t], j] += f * X[row, j]
 
 
 @kernel
-def _to_own(X: Any, labels: Any, centres: Any, start: int, stop: int, out: Any) -> None:
+def _squares_to_assigned(X: Any, labels: Any, centres: Any, start: int, stop: int, out: Any) -> None:
     """Squared distance of rows `start` to `stop` to the centre of their label, in float64."""
     d = X.shape[1]
     for row in range(start, stop):
@@ -203,13 +205,13 @@ def _to_own(X: Any, labels: Any, centres: Any, start: int, stop: int, out: Any) 
         # two sums side by side: each addition waits for the one before
         even = odd = 0.0
         for j in range(0, d - 1, 2):
-            gap = X[row, j] - centres[own, j]
-            even += gap * gap
-            gap = X[row, j + 1] - centres[own, j + 1]
-            odd += gap * gap
+            diff = X[row, j] - centres[own, j]
+            even += diff * diff
+            diff = X[row, j + 1] - centres[own, j + 1]
+            odd += diff * diff
         if d % 2 == 1:
-            gap = X[row, d - 1] - centres[own, d - 1]
-            even += gap * gap
+            diff = X[row, d - 1] - centres[own, d - 1]
+            even += diff * diff
         out[row] = even + odd
 
 
@@ -225,15 +227,15 @@ def _dot_own(X: Any, labels: Any, centres: Any, start: int, stop: int, out: Any)
 
 
 @kernel
-def _moments(X: Any, about: Any, mass: Any, start: int, stop: int, sums: Any, squares: Any) -> None:
+def _moments(X: Any, about: Any, weight: Any, start: int, stop: int, sums: Any, squares: Any) -> None:
     """Weighted sums of `x - about` and of its squares over rows `start` to `stop`, feature by feature."""
     d = X.shape[1]
     for row in range(start, stop):
-        m = mass[row] if mass.shape[0] > 0 else 1.0
+        m = weight[row] if weight.shape[0] > 0 else 1.0
         for j in range(d):
-            gap = X[row, j] - about[j]
-            sums[j] += m * gap
-            squares[j] += m * (gap * gap)
+            diff = X[row, j] - about[j]
+            sums[j] += m * diff
+            squares[j] += m * (diff * diff)
 
 
 class DensePoints:
@@ -244,7 +246,7 @@ class DensePoints:
         self.n, self.d = X.shape
 
     def nearest(
-        self, slopes: Floats, intercepts: Floats, labels: Labels, skip: Any, factor: Floats, mass: Floats
+        self, slopes: Floats, intercepts: Floats, labels: Labels, skip: Any, scale: Floats, weight: Floats
     ) -> Change:
         k = len(intercepts)
         X = self.X
@@ -254,19 +256,21 @@ class DensePoints:
         choose = _choose.compiled
 
         def job(start: int, stop: int) -> Change:
-            part = Change(k, self.d)
+            change = Change(k, self.d)
             score = np.empty((min(block, stop - start), k), dtype=X.dtype)
             for low in range(start, stop, block):
                 rows = score[: min(block, stop - low)]
                 np.matmul(X[low : low + len(rows)], across, out=rows)
-                part.n_rows += choose(X, rows, offsets, low, skip, factor, mass, labels, *part.arrays)
-            return part
+                change.n_rows += choose(X, rows, offsets, low, skip, scale, weight, labels, *change.arrays)
+            return change
 
         return _added_up(over_chunks(job, self.n, chunk_rows(self.n, k * self.d, k * self.d)), k, self.d)
 
-    def fill_scores(self, slopes: Floats, intercepts: Floats, factor: Floats, mass: Floats, out: Any) -> None:
+    def fill_scores(
+        self, slopes: Floats, intercepts: Floats, scale: Floats, weight: Floats, out: Any
+    ) -> None:
         across = np.ascontiguousarray(slopes.T, dtype=self.X.dtype)
-        _fill_scores(self.X, across, intercepts.astype(self.X.dtype), factor, mass, out, self.d)
+        _fill_scores(self.X, across, intercepts.astype(self.X.dtype), scale, weight, out, self.d)
 
     def scores(self, items: Index, slopes: Floats, intercepts: Floats) -> Floats:
         return self.X[items].astype(np.float64) @ slopes.T + intercepts
@@ -277,13 +281,13 @@ class DensePoints:
         found = lengths[:, None] - 2.0 * (rows @ away.T) + np.einsum("hj,hj->h", away, away)
         return np.maximum(found, 0.0)
 
-    def add_up(self, items: Index, group: Index, n_groups: int, factor: Floats) -> Floats:
+    def add_up(self, items: Index, group: Index, n_groups: int, scale: Floats) -> Floats:
         sums = np.zeros((n_groups, self.d))
-        _add_up(self.X, items, group, factor, sums)
+        _add_up(self.X, items, group, scale, sums)
         return sums
 
-    def to_own(self, labels: Labels, centres: Floats) -> Floats:
-        return self._by_own(_to_own, labels, centres)
+    def squares_to_assigned(self, labels: Labels, centres: Floats) -> Floats:
+        return self._by_own(_squares_to_assigned, labels, centres)
 
     def dot_own(self, labels: Labels, centres: Floats) -> Floats:
         return self._by_own(_dot_own, labels, centres)
@@ -306,17 +310,17 @@ class DensePoints:
     def squared_norms(self) -> Floats:
         return np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
 
-    def moments(self, mass: Floats) -> tuple[Floats, Floats]:
+    def moments(self, weight: Floats) -> tuple[Floats, Floats]:
         about = self.typical()
 
         def job(start: int, stop: int) -> Floats:
             out = np.zeros((2, self.d))
-            _moments(self.X, about, mass, start, stop, out[0], out[1])
+            _moments(self.X, about, weight, start, stop, out[0], out[1])
             return out
 
         parts = over_chunks(job, self.n, chunk_rows(self.n, self.d, self.d))
         sums, squares = np.sum(parts, axis=0)
-        total = mass.sum() if len(mass) else float(self.n)
+        total = weight.sum() if len(weight) else float(self.n)
         away = sums / total
         return about + away, np.maximum(squares - total * away * away, 0.0)
 
@@ -332,7 +336,7 @@ class SparsePoints:
         self.n, self.d = X.shape
 
     def nearest(
-        self, slopes: Floats, intercepts: Floats, labels: Labels, skip: Any, factor: Floats, mass: Floats
+        self, slopes: Floats, intercepts: Floats, labels: Labels, skip: Any, scale: Floats, weight: Floats
     ) -> Change:
         k = len(intercepts)
         X = self.X
@@ -340,8 +344,8 @@ class SparsePoints:
         choose = _choose_sparse.compiled
 
         def job(start: int, stop: int) -> Change:
-            part = Change(k, self.d)
-            part.n_rows = choose(
+            change = Change(k, self.d)
+            change.n_rows = choose(
                 X.data,
                 X.indices,
                 X.indptr,
@@ -350,20 +354,22 @@ class SparsePoints:
                 start,
                 stop,
                 skip,
-                factor,
-                mass,
+                scale,
+                weight,
                 labels,
-                *part.arrays,
+                *change.arrays,
                 np.empty(k),
             )
-            return part
+            return change
 
         per_row = k * (X.nnz // max(self.n, 1) + 1)
         return _added_up(over_chunks(job, self.n, chunk_rows(self.n, per_row, k * self.d)), k, self.d)
 
-    def fill_scores(self, slopes: Floats, intercepts: Floats, factor: Floats, mass: Floats, out: Any) -> None:
+    def fill_scores(
+        self, slopes: Floats, intercepts: Floats, scale: Floats, weight: Floats, out: Any
+    ) -> None:
         across = np.ascontiguousarray(slopes.T)
-        _fill_scores(self.X, across, intercepts, factor, mass, out, self.X.nnz // max(self.n, 1) + 1)
+        _fill_scores(self.X, across, intercepts, scale, weight, out, self.X.nnz // max(self.n, 1) + 1)
 
     def scores(self, items: Index, slopes: Floats, intercepts: Floats) -> Floats:
         return np.asarray(self.X[items] @ slopes.T) + intercepts
@@ -374,12 +380,12 @@ class SparsePoints:
         found = lengths - 2.0 * np.asarray(rows @ centres.T) + np.einsum("hj,hj->h", centres, centres)
         return np.maximum(found, 0.0)
 
-    def add_up(self, items: Index, group: Index, n_groups: int, factor: Floats) -> Any:
-        value = factor[items] if len(factor) else np.ones(len(items))
+    def add_up(self, items: Index, group: Index, n_groups: int, scale: Floats) -> Any:
+        value = scale[items] if len(scale) else np.ones(len(items))
         gather = sparse.csr_matrix((value, (group, np.arange(len(items)))), (n_groups, len(items)))
         return (gather @ self.X[items]).tocsr()
 
-    def to_own(self, labels: Labels, centres: Floats) -> Floats:
+    def squares_to_assigned(self, labels: Labels, centres: Floats) -> Floats:
         X = self.X
         lengths = np.einsum("ij,ij->i", centres, centres)
         row = np.repeat(np.arange(self.n), np.diff(X.indptr))
@@ -411,7 +417,7 @@ class SparsePoints:
 
 
 def _fill_scores(
-    X: Any, across: Any, intercepts: Any, factor: Floats, mass: Floats, out: Any, width: int
+    X: Any, across: Any, intercepts: Any, scale: Floats, weight: Floats, out: Any, width: int
 ) -> None:
     """The scores of all rows of an array or CSR matrix, in blocks."""
     k = len(intercepts)
@@ -421,9 +427,9 @@ def _fill_scores(
         for low in range(start, stop, block):
             high = min(low + block, stop)
             rows = X[low:high] @ across
-            if len(factor):
-                rows *= factor[low:high, None]
-            rows += mass[low:high, None] * intercepts if len(mass) else intercepts
+            if len(scale):
+                rows *= scale[low:high, None]
+            rows += weight[low:high, None] * intercepts if len(weight) else intercepts
             out[low:high] = rows
 
     over_chunks(job, X.shape[0], chunk_rows(X.shape[0], k * width, 0))
@@ -448,11 +454,11 @@ def canonical(X: Any) -> Any:
     return X
 
 
-def _added_up(parts: list[Change], k: int, d: int) -> Change:
+def _added_up(changes: list[Change], k: int, d: int) -> Change:
     """Add the chunks' answers in their order."""
     total = Change(k, d)
-    for part in parts:
-        total.n_rows += part.n_rows
-        for mine, more in zip(total.arrays, part.arrays, strict=True):
+    for change in changes:
+        total.n_rows += change.n_rows
+        for mine, more in zip(total.arrays, change.arrays, strict=True):
             mine += more
     return total

@@ -116,9 +116,9 @@ def _codes(values: NDArray[Any], column: int, names: Sequence[str] | None) -> In
         try:
             found.setdefault(value, len(found))
         except TypeError:
-            told = f"{_place(row, column, names)} holds a {type(value).__name__}"
+            message = f"{_place(row, column, names)} holds a {type(value).__name__}"
             raise ValueError(
-                f"{told}, which is no nominal value: use strings, numbers or booleans."
+                f"{message}, which is no nominal value: use strings, numbers or booleans."
             ) from None
     return np.array([found[value] for value in listed], dtype=np.int64)
 

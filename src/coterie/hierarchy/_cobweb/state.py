@@ -17,7 +17,7 @@ Counts = NDArray[np.int32]
 MOST_BYTES = 4e9
 
 
-class Tree(NamedTuple):
+class ConceptTree(NamedTuple):
     """Nodes; node 0 is the root. `first` and `next` list the children of a node (-1: none), in order.
 
     `weight` is the w of the module's first paragraph, `squares` the sum of the squared `counts`. `code` is
@@ -57,7 +57,7 @@ class Items(NamedTuple):
     acuity: float
 
 
-class Statements(NamedTuple):
+class ConceptRules(NamedTuple):
     """Who is apart, between must-link components.
 
     Stated pairs (CSR `indptr`, `indices`; `linked` lists the components that have any), sets of components
@@ -76,7 +76,7 @@ class Statements(NamedTuple):
     code: Index
 
 
-def no_tree(n_nodes: int, n_numeric: int, n_values: int, n_across: int) -> Tree:
+def no_tree(n_nodes: int, n_numeric: int, n_values: int, n_across: int) -> ConceptTree:
     """A tree of a root without items, with room for some nodes."""
 
     def whole(*shape: int) -> Index:
@@ -89,7 +89,7 @@ def no_tree(n_nodes: int, n_numeric: int, n_values: int, n_across: int) -> Tree:
             f"their counts would take {bytes_needed / 1e9:,.0f} GB. Leave out columns in which nearly every "
             "item has a value of its own, such as names."
         )
-    return Tree(
+    return ConceptTree(
         parent=whole(),
         first=whole(),
         next=whole(),
@@ -112,22 +112,22 @@ def no_tree(n_nodes: int, n_numeric: int, n_values: int, n_across: int) -> Tree:
     )
 
 
-def with_more_room(tree: Tree) -> Tree:
+def with_more_room(tree: ConceptTree) -> ConceptTree:
     """The same tree with room for twice as many nodes."""
     n = len(tree.parent)
     larger = no_tree(2 * n, tree.mean.shape[1], tree.counts.shape[1], tree.code.shape[1])
-    for name in Tree._fields:
+    for name in ConceptTree._fields:
         old: Any = getattr(tree, name)
         getattr(larger, name)[: len(old)] = old
     return larger
 
 
-def read_statements(known: Constraints) -> Statements:
+def read_statements(known: Constraints) -> ConceptRules:
     """The constraints between components, as the loop asks for them."""
     graph = known.contracted
     order = np.argsort(graph.clique_nodes, kind="stable")
     inside = np.bincount(graph.clique_nodes, minlength=graph.n_components)
-    return Statements(
+    return ConceptRules(
         component=graph.component,
         indptr=graph.indptr,
         indices=graph.indices,

@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from coterie._compiled import kernel
-from coterie.hierarchy._cobweb.state import Floats, Index, Items, Statements, Tree
+from coterie.hierarchy._cobweb.state import ConceptRules, ConceptTree, Floats, Index, Items
 
 DENSITY = 1.0 / (2.0 * math.sqrt(math.pi))
 # Options whose gain differs by less than this share of the largest gain of one item are ties.
@@ -28,7 +28,7 @@ ROOT = 0
 
 
 @kernel
-def _new_node(tree: Tree) -> int:
+def _new_node(tree: ConceptTree) -> int:
     """An empty node. Written: all of the tree about it."""
     state = tree.state
     if state[2] >= 0:
@@ -52,7 +52,7 @@ def _new_node(tree: Tree) -> int:
 
 
 @kernel
-def _weigh(tree: Tree, node: int, acuity: float) -> None:
+def _weigh(tree: ConceptTree, node: int, acuity: float) -> None:
     """Set `weight` from the sums of the node."""
     m = tree.size[node]
     total = 0.0
@@ -62,7 +62,7 @@ def _weigh(tree: Tree, node: int, acuity: float) -> None:
 
 
 @kernel
-def _add(tree: Tree, node: int, items: Items, x: int, code: Index) -> None:
+def _add(tree: ConceptTree, node: int, items: Items, x: int, code: Index) -> None:
     """Put item x into a node; `code` is that of its component."""
     m = tree.size[node]
     for a in range(items.nominal.shape[1]):
@@ -70,10 +70,10 @@ def _add(tree: Tree, node: int, items: Items, x: int, code: Index) -> None:
         tree.squares[node] += 2 * np.int64(tree.counts[node, v]) + 1
         tree.counts[node, v] += 1
     for a in range(items.numeric.shape[1]):
-        gap = items.numeric[x, a] - tree.mean[node, a]
-        tree.mean[node, a] += gap / (m + 1)
+        diff = items.numeric[x, a] - tree.mean[node, a]
+        tree.mean[node, a] += diff / (m + 1)
         if m > 0:  # a gap so large that its square is infinite, times 0, would be no number
-            tree.spread[node, a] += gap * gap * (m / (m + 1))
+            tree.spread[node, a] += diff * diff * (m / (m + 1))
     for s in range(code.shape[0]):
         if code[s] >= 0:
             tree.code[node, s] = code[s]
@@ -82,7 +82,7 @@ def _add(tree: Tree, node: int, items: Items, x: int, code: Index) -> None:
 
 
 @kernel
-def _pour(tree: Tree, source: int, node: int, acuity: float) -> None:
+def _pour(tree: ConceptTree, source: int, node: int, acuity: float) -> None:
     """Put all items of `source` into `node` as well."""
     m, more = tree.size[node], tree.size[source]
     tree.squares[node] = 0
@@ -90,11 +90,11 @@ def _pour(tree: Tree, source: int, node: int, acuity: float) -> None:
         tree.counts[node, v] += tree.counts[source, v]
         tree.squares[node] += np.int64(tree.counts[node, v]) * np.int64(tree.counts[node, v])
     for a in range(tree.mean.shape[1]):
-        gap = tree.mean[source, a] - tree.mean[node, a]
-        tree.mean[node, a] += gap * (more / (m + more))
+        diff = tree.mean[source, a] - tree.mean[node, a]
+        tree.mean[node, a] += diff * (more / (m + more))
         tree.spread[node, a] += tree.spread[source, a]
         if m > 0:  # as above
-            tree.spread[node, a] += gap * gap * m * (more / (m + more))
+            tree.spread[node, a] += diff * diff * m * (more / (m + more))
     for s in range(tree.code.shape[1]):
         tree.code[node, s] = max(tree.code[node, s], tree.code[source, s])
     tree.size[node] = m + more
@@ -102,7 +102,7 @@ def _pour(tree: Tree, source: int, node: int, acuity: float) -> None:
 
 
 @kernel
-def _gains(tree: Tree, node: int, items: Items, x: int, kids: Index, gains: Floats) -> int:
+def _gains(tree: ConceptTree, node: int, items: Items, x: int, kids: Index, gains: Floats) -> int:
     """List the children of a node, and what each one's weight gains by x. Written: `kids`, `gains`."""
     k = 0
     kid = tree.first[node]
@@ -114,8 +114,8 @@ def _gains(tree: Tree, node: int, items: Items, x: int, kids: Index, gains: Floa
         share = m / (m + 1)
         total = 0.0
         for a in range(items.numeric.shape[1]):
-            gap = items.numeric[x, a] - tree.mean[kid, a]
-            variance = (tree.spread[kid, a] + gap * gap * share) / (m + 1)
+            diff = items.numeric[x, a] - tree.mean[kid, a]
+            variance = (tree.spread[kid, a] + diff * diff * share) / (m + 1)
             total += DENSITY / max(math.sqrt(variance), items.acuity)
         kids[k] = kid
         gains[k] = squares / (m + 1) + (m + 1) * total - tree.weight[kid]
@@ -125,7 +125,7 @@ def _gains(tree: Tree, node: int, items: Items, x: int, kids: Index, gains: Floa
 
 
 @kernel
-def _joined(tree: Tree, a: int, b: int, items: Items, x: int) -> float:
+def _joined(tree: ConceptTree, a: int, b: int, items: Items, x: int) -> float:
     """Weight of a node that would hold a, b and x."""
     m, more = tree.size[a], tree.size[b]
     squares = tree.squares[a] + tree.squares[b]
@@ -137,32 +137,32 @@ def _joined(tree: Tree, a: int, b: int, items: Items, x: int) -> float:
     n = m + more + 1
     total = 0.0
     for at in range(items.numeric.shape[1]):
-        gap = tree.mean[b, at] - tree.mean[a, at]
-        mean = tree.mean[a, at] + gap * (more / (m + more))
-        spread = tree.spread[a, at] + tree.spread[b, at] + gap * gap * m * (more / (m + more))
-        gap = items.numeric[x, at] - mean
-        spread += gap * gap * ((n - 1) / n)
+        diff = tree.mean[b, at] - tree.mean[a, at]
+        mean = tree.mean[a, at] + diff * (more / (m + more))
+        spread = tree.spread[a, at] + tree.spread[b, at] + diff * diff * m * (more / (m + more))
+        diff = items.numeric[x, at] - mean
+        spread += diff * diff * ((n - 1) / n)
         total += DENSITY / max(math.sqrt(spread / n), items.acuity)
     return squares / n + n * total
 
 
 @kernel
-def _tells_nothing_apart(tree: Tree, node: int, items: Items, x: int) -> bool:
+def _tells_nothing_apart(tree: ConceptTree, node: int, items: Items, x: int) -> bool:
     """Whether a node with x has one value in each nominal column, and no spread above the acuity."""
     m = tree.size[node]
     for a in range(items.nominal.shape[1]):
         if tree.counts[node, items.nominal[x, a]] != m:
             return False
     for a in range(items.numeric.shape[1]):
-        gap = items.numeric[x, a] - tree.mean[node, a]
-        spread = tree.spread[node, a] + gap * gap * (m / (m + 1))
+        diff = items.numeric[x, a] - tree.mean[node, a]
+        spread = tree.spread[node, a] + diff * diff * (m / (m + 1))
         if math.sqrt(spread / (m + 1)) > items.acuity * ROUNDING:
             return False
     return True
 
 
 @kernel
-def _point(tree: Tree, old: int, new: int) -> None:
+def _point(tree: ConceptTree, old: int, new: int) -> None:
     """Let what pointed at a child, its parent or the child before it, point at another (-1: none)."""
     above = tree.parent[old]
     if tree.first[above] == old:
@@ -175,7 +175,7 @@ def _point(tree: Tree, old: int, new: int) -> None:
 
 
 @kernel
-def _append(tree: Tree, above: int, node: int) -> None:
+def _append(tree: ConceptTree, above: int, node: int) -> None:
     """Make a node the last child of another."""
     tree.parent[node] = above
     tree.next[node] = -1
@@ -189,7 +189,7 @@ def _append(tree: Tree, above: int, node: int) -> None:
 
 
 @kernel
-def _dissolve(tree: Tree, node: int) -> None:
+def _dissolve(tree: ConceptTree, node: int) -> None:
     """Make an inner node a leaf. What was a leaf below is now part of it. Written: also `grandkids`."""
     stack, top = tree.grandkids, 0
     kid = tree.first[node]
@@ -214,7 +214,7 @@ def _dissolve(tree: Tree, node: int) -> None:
 
 
 @kernel
-def _leaf_of(tree: Tree, home: Index, u: int) -> int:
+def _leaf_of(tree: ConceptTree, home: Index, u: int) -> int:
     """The leaf of a component that has one; shortens the way to it."""
     node = home[u]
     while tree.into[node] >= 0:
@@ -226,7 +226,7 @@ def _leaf_of(tree: Tree, home: Index, u: int) -> int:
 
 
 @kernel
-def _cluster_of(tree: Tree, home: Index, u: int) -> int:
+def _cluster_of(tree: ConceptTree, home: Index, u: int) -> int:
     """The child of the root above the leaf of a component that has one."""
     node = _leaf_of(tree, home, u)
     while tree.parent[node] != ROOT:
@@ -235,53 +235,53 @@ def _cluster_of(tree: Tree, home: Index, u: int) -> int:
 
 
 @kernel
-def _ban(tree: Tree, told: Statements, home: Index, u: int, now: int) -> None:
+def _ban(tree: ConceptTree, rules: ConceptRules, home: Index, u: int, now: int) -> None:
     """Stamp the clusters that hold a component apart from u with `now`."""
-    for t in range(told.indptr[u], told.indptr[u + 1]):
-        if home[told.indices[t]] >= 0:
-            tree.stamp[_cluster_of(tree, home, told.indices[t])] = now
-    for s in range(told.in_indptr[u], told.in_indptr[u + 1]):
-        clique = told.in_cliques[s]
-        for t in range(told.clique_indptr[clique], told.clique_indptr[clique + 1]):
-            if home[told.clique_nodes[t]] >= 0:
-                tree.stamp[_cluster_of(tree, home, told.clique_nodes[t])] = now
-    for s in range(told.code.shape[1]):
-        if told.code[u, s] >= 0:
+    for t in range(rules.indptr[u], rules.indptr[u + 1]):
+        if home[rules.indices[t]] >= 0:
+            tree.stamp[_cluster_of(tree, home, rules.indices[t])] = now
+    for s in range(rules.in_indptr[u], rules.in_indptr[u + 1]):
+        clique = rules.in_cliques[s]
+        for t in range(rules.clique_indptr[clique], rules.clique_indptr[clique + 1]):
+            if home[rules.clique_nodes[t]] >= 0:
+                tree.stamp[_cluster_of(tree, home, rules.clique_nodes[t])] = now
+    for s in range(rules.code.shape[1]):
+        if rules.code[u, s] >= 0:
             kid = tree.first[ROOT]
             while kid >= 0:
-                if tree.code[kid, s] >= 0 and tree.code[kid, s] != told.code[u, s]:
+                if tree.code[kid, s] >= 0 and tree.code[kid, s] != rules.code[u, s]:
                     tree.stamp[kid] = now
                 kid = tree.next[kid]
 
 
 @kernel
-def _may_join(tree: Tree, told: Statements, home: Index, a: int, b: int) -> bool:
+def _may_join(tree: ConceptTree, rules: ConceptRules, home: Index, a: int, b: int) -> bool:
     """Whether no statement keeps a member of cluster a from one of b. Written: `foe`."""
     # two clusters that are apart stay so, and the question comes again with the next item
     if tree.foe[a] == tree.birth[b] or tree.foe[b] == tree.birth[a]:
         return False
-    for s in range(told.code.shape[1]):
+    for s in range(rules.code.shape[1]):
         if tree.code[a, s] >= 0 and tree.code[b, s] >= 0 and tree.code[a, s] != tree.code[b, s]:
             return False
     apart = False
-    for at in range(told.linked.shape[0]):
+    for at in range(rules.linked.shape[0]):
         if apart:
             break
-        u = told.linked[at]
+        u = rules.linked[at]
         if home[u] < 0 or _cluster_of(tree, home, u) != a:
             continue
-        for t in range(told.indptr[u], told.indptr[u + 1]):
-            v = told.indices[t]
+        for t in range(rules.indptr[u], rules.indptr[u + 1]):
+            v = rules.indices[t]
             if home[v] >= 0 and _cluster_of(tree, home, v) == b:
                 apart = True
                 break
-    for clique in range(told.clique_indptr.shape[0] - 1):
+    for clique in range(rules.clique_indptr.shape[0] - 1):
         if apart:
             break
         in_a = in_b = False
-        for t in range(told.clique_indptr[clique], told.clique_indptr[clique + 1]):
-            if home[told.clique_nodes[t]] >= 0:
-                found = _cluster_of(tree, home, told.clique_nodes[t])
+        for t in range(rules.clique_indptr[clique], rules.clique_indptr[clique + 1]):
+            if home[rules.clique_nodes[t]] >= 0:
+                found = _cluster_of(tree, home, rules.clique_nodes[t])
                 in_a = in_a or found == a
                 in_b = in_b or found == b
         apart = in_a and in_b
@@ -292,7 +292,7 @@ def _may_join(tree: Tree, told: Statements, home: Index, a: int, b: int) -> bool
 
 
 @kernel
-def _leaf(tree: Tree, items: Items, x: int, code: Index) -> int:
+def _leaf(tree: ConceptTree, items: Items, x: int, code: Index) -> int:
     """A new leaf that holds x."""
     leaf = _new_node(tree)
     _add(tree, leaf, items, x, code)
@@ -301,7 +301,7 @@ def _leaf(tree: Tree, items: Items, x: int, code: Index) -> int:
 
 
 @kernel
-def _merge(tree: Tree, a: int, b: int, acuity: float) -> int:
+def _merge(tree: ConceptTree, a: int, b: int, acuity: float) -> int:
     """Put a new node over two children of one node, where the first of them stood; a comes before b."""
     node = _new_node(tree)
     above = tree.parent[a]
@@ -316,7 +316,7 @@ def _merge(tree: Tree, a: int, b: int, acuity: float) -> int:
 
 
 @kernel
-def _split(tree: Tree, node: int) -> None:
+def _split(tree: ConceptTree, node: int) -> None:
     """Put the children of a node in its place."""
     above = tree.parent[node]
     kid = last = tree.first[node]
@@ -342,9 +342,9 @@ def _best(gains: Floats, kids: Index, k: int, stamp: Index, banned: int, tie: fl
 
 @kernel
 def place(
-    tree: Tree,
+    tree: ConceptTree,
     items: Items,
-    told: Statements,
+    rules: ConceptRules,
     home: Index,
     history: Floats,
     stop: int,
@@ -367,8 +367,8 @@ def place(
     while state[0] < stop and steps < budget and 2 * state[3] + 4 <= tree.parent.shape[0]:
         now = state[0]
         x = items.order[now]
-        u = told.component[x]
-        code = told.code[u]
+        u = rules.component[x]
+        code = rules.code[u]
         state[0] += 1
 
         if home[u] >= 0:  # a must-link fixes the host, at every level
@@ -387,7 +387,7 @@ def place(
             steps += k
             continue
 
-        _ban(tree, told, home, u, now)
+        _ban(tree, rules, home, u, now)
         node = ROOT
         _add(tree, ROOT, items, x, code)
         while True:
@@ -414,8 +414,8 @@ def place(
                 both = base - tree.weight[a] - tree.weight[b] + _joined(tree, a, b, items, x)
                 steps += n_attributes + tree.counts.shape[1]
                 if both / (k - 1) > score + tie / (k + 1):
-                    steps += told.indices.shape[0] + told.clique_nodes.shape[0]
-                    if node != ROOT or _may_join(tree, told, home, a, b):
+                    steps += rules.indices.shape[0] + rules.clique_nodes.shape[0]
+                    if node != ROOT or _may_join(tree, rules, home, a, b):
                         score = both / (k - 1)
                         choice = 2
             inside = -1

@@ -147,8 +147,8 @@ class Blocked:
         """The parts of the map in one line."""
         shown = ", ".join(f"{size:,}" for size in self.islands[:5])
         more = f" and {len(self.islands) - 5:,} more" if len(self.islands) > 5 else ""
-        told = f"The connectivity has {len(self.islands):,} islands, of {shown}{more} items"
-        return f"{told}; no edge joins them."
+        message = f"The connectivity has {len(self.islands):,} islands, of {shown}{more} items"
+        return f"{message}; no edge joins them."
 
     def to_frame(self, library: str | None = None) -> Any:
         """Return a data frame, one row a pair of clusters; `library`: "pandas", "polars" or "pyarrow"."""
@@ -183,8 +183,8 @@ class Blocked:
             if tag < self._rules.n_pair_tags:
                 ij = self._known.cannot_link[self._rules.tag_row[tag]].tolist()
                 i, j = ij if self.labels[ij[0]] == a else ij[::-1]
-                told = f"{both}: cannot-link {self._name(i)}-{self._name(j)}"
-                return Block(a, b, "cannot-link", i, j, told)
+                message = f"{both}: cannot-link {self._name(i)}-{self._name(j)}"
+                return Block(a, b, "cannot-link", i, j, message)
             return self._by_group(a, b, int(self._rules.tag_row[tag]))
         for position, codes in zip(self._rules.across, self._codes, strict=True):
             if codes[a] >= 0 and codes[b] >= 0 and codes[a] != codes[b]:
@@ -207,8 +207,8 @@ class Blocked:
             names = f"{group.names[group.codes[x]]} and {group.names[group.codes[y]]}"
             why = f"have the labels {names}" if group.kind == "label" else f"are of {names} (across)"
         i, j = int(group.items[x]), int(group.items[y])
-        told = f"clusters {a} and {b}: {self._name(i)} and {self._name(j)} {why}"
-        return Block(a, b, group.kind, i, j, told)
+        message = f"clusters {a} and {b}: {self._name(i)} and {self._name(j)} {why}"
+        return Block(a, b, group.kind, i, j, message)
 
     def _name(self, item: int) -> str:
         return self._known.item_name(item)

@@ -15,7 +15,16 @@ from __future__ import annotations
 import numpy as np
 
 from coterie._compiled import kernel
-from coterie.hierarchy._linkage.state import Floats, Index, Merges, Neighbours, Queue, Shapes, Tree, Vetoes
+from coterie.hierarchy._linkage.state import (
+    Floats,
+    Index,
+    Merges,
+    PointTree,
+    Queue,
+    RootNeighbours,
+    Shapes,
+    Vetoes,
+)
 
 # ---- who may share a cluster --------------------------------------------------------------------------
 
@@ -117,7 +126,7 @@ def merge_edges(begin: int, end: int, head: Index, tail: Index, length: Floats, 
 
 
 @kernel
-def note_root(tree: Tree, node: int, entry: int) -> None:
+def note_root(tree: PointTree, node: int, entry: int) -> None:
     """Add a root or ~mask to the list of a node, or give the list up; `held` and `n_held` are written."""
     n = tree.n_held[node]
     for t in range(n):
@@ -131,7 +140,7 @@ def note_root(tree: Tree, node: int, entry: int) -> None:
 
 
 @kernel
-def note_roots(tree: Tree, v: Vetoes) -> None:
+def note_roots(tree: PointTree, v: Vetoes) -> None:
     """List the roots that the points of each node belong to; `held`, `n_held` and paths are written."""
     for node in range(tree.start.shape[0] - 1, -1, -1):  # children come after their parents
         tree.n_held[node] = 0
@@ -155,7 +164,7 @@ def note_roots(tree: Tree, v: Vetoes) -> None:
 
 
 @kernel
-def nearest_legal(p: int, bound: float, tree: Tree, v: Vetoes) -> tuple[int, float, int]:
+def nearest_legal(p: int, bound: float, tree: PointTree, v: Vetoes) -> tuple[int, float, int]:
     """The nearest point whose cluster may join that of p, the squared distance, and the work it took.
 
     Below the bound, that is: -1 and the bound if there is none so near, -2 if there is none at all.
@@ -172,14 +181,14 @@ def nearest_legal(p: int, bound: float, tree: Tree, v: Vetoes) -> tuple[int, flo
         top -= 1
         node = tree.stack[top]
         work += 1
-        gap = 0.0
+        to_box = 0.0
         for f in range(d):
             x = X[p, f]
             if x < tree.low[node, f]:
-                gap += (tree.low[node, f] - x) ** 2
+                to_box += (tree.low[node, f] - x) ** 2
             elif x > tree.high[node, f]:
-                gap += (x - tree.high[node, f]) ** 2
-        if gap >= best:
+                to_box += (x - tree.high[node, f]) ** 2
+        if to_box >= best:
             continue
         legal = v.load[mine] + tree.least[node] <= v.cap
         if legal and tree.n_held[node] >= 0:
@@ -269,7 +278,7 @@ def leave(q: Queue, who: int) -> None:
 
 
 @kernel
-def falls_silent(a: int, tree: Tree, v: Vetoes) -> bool:
+def falls_silent(a: int, tree: PointTree, v: Vetoes) -> bool:
     """Whether the cluster of a root need not look for others, since all others look for it.
 
     For two clusters it is enough that one looks. So one large cluster may be silent, and with it any other
@@ -299,7 +308,7 @@ def is_dead(a: int, v: Vetoes) -> bool:
 
 
 @kernel
-def merge_nearest(tree: Tree, q: Queue, v: Vetoes, m: Merges, budget: int) -> None:
+def merge_nearest(tree: PointTree, q: Queue, v: Vetoes, m: Merges, budget: int) -> None:
     """Single linkage: every point waits with its nearest legal point in another cluster.
 
     Who may merge only becomes less, so a key that is out of date is too small, never too large: the point at
@@ -313,9 +322,9 @@ def merge_nearest(tree: Tree, q: Queue, v: Vetoes, m: Merges, budget: int) -> No
         widest += (tree.high[0, f] - tree.low[0, f]) ** 2
     while budget > 0 and q.counters[2] < n:
         p = q.counters[2]
-        nearest, gap, work = nearest_legal(p, np.inf, tree, v)
+        nearest, distance, work = nearest_legal(p, np.inf, tree, v)
         q.near[p] = nearest
-        q.key[p] = gap
+        q.key[p] = distance
         budget -= work
         q.counters[2] += 1
         if nearest >= 0:
@@ -348,9 +357,9 @@ def merge_nearest(tree: Tree, q: Queue, v: Vetoes, m: Merges, budget: int) -> No
             bound = max(bound, q.key[q.heap[t]])
         if bound == 0.0 or bound > widest:
             bound = np.inf
-        nearest, gap, work = nearest_legal(p, bound, tree, v)
+        nearest, distance, work = nearest_legal(p, bound, tree, v)
         q.near[p] = nearest
-        q.key[p] = gap
+        q.key[p] = distance
         budget -= work
         q.counters[1] += work
         if nearest == -1 and 4 * work > v.parent.shape[0]:  # far and in vain: is there anyone?
@@ -369,7 +378,7 @@ def merge_nearest(tree: Tree, q: Queue, v: Vetoes, m: Merges, budget: int) -> No
 
 
 @kernel
-def gap_between(a: int, b: int, shapes: Shapes) -> float:
+def distance_between(a: int, b: int, shapes: Shapes) -> float:
     """Linkage distance of two roots; by Ward from means it is squared; read only."""
     if shapes.D.shape[0]:
         return shapes.D[a, b]
@@ -409,7 +418,7 @@ def join_shapes(how: int, a: int, b: int, r: int, shapes: Shapes, v: Vetoes) -> 
 
 
 @kernel
-def look_around(r: int, shapes: Shapes, g: Neighbours, q: Queue, v: Vetoes) -> int:
+def look_around(r: int, shapes: Shapes, g: RootNeighbours, q: Queue, v: Vetoes) -> int:
     """Find the nearest legal neighbour of a root, and tell neighbours that it is nearer than they knew.
 
     What became double in its list is dropped. Without a legal neighbour it leaves for good: its neighbours
@@ -438,12 +447,12 @@ def look_around(r: int, shapes: Shapes, g: Neighbours, q: Queue, v: Vetoes) -> i
         g.seen[z] = stamp
         g.beside[e] = z
         if not apart(r, z, v):
-            gap = gap_between(r, z, shapes)
-            if gap < best or (gap == best and z < nearest):
-                best = gap
+            distance = distance_between(r, z, shapes)
+            if distance < best or (distance == best and z < nearest):
+                best = distance
                 nearest = z
-            if q.place[z] >= 0 and gap < q.key[z]:
-                q.key[z] = gap
+            if q.place[z] >= 0 and distance < q.key[z]:
+                q.key[z] = distance
                 q.near[z] = r
                 g.known[z] = g.version[r]
                 reorder(q, q.counters[0], z)
@@ -465,7 +474,7 @@ def look_around(r: int, shapes: Shapes, g: Neighbours, q: Queue, v: Vetoes) -> i
 
 @kernel
 def merge_neighbours(
-    how: int, shapes: Shapes, g: Neighbours, q: Queue, v: Vetoes, m: Merges, budget: int
+    how: int, shapes: Shapes, g: RootNeighbours, q: Queue, v: Vetoes, m: Merges, budget: int
 ) -> None:
     """Merge the nearest legal neighbours on a graph, one pair at a time; all is written.
 

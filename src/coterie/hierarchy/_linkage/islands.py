@@ -76,10 +76,11 @@ def check_links_on_map(graph: Any, known: Constraints, unit: Index) -> None:
             "drop what links them."
         )
     between = [known.item_name(item) for item in way[1:-1]]
-    told = ", ".join(between[:_MOST_NAMED]) + (", ..." if len(between) > _MOST_NAMED else "")
+    message = ", ".join(between[:_MOST_NAMED]) + (", ..." if len(between) > _MOST_NAMED else "")
     raise ValueError(
         f"{named}, but they do not touch on the connectivity, even through items linked to them. Must-link "
-        f"what lies between, too (a shortest way goes through {told}), or add an edge for the must-link, if "
+        f"what lies between, too (a shortest way goes through {message}), or add an edge for the must-link, "
+        "if "
         "a cluster may hang together by it."
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.hierarchy._linkage.state import Floats, Index, Tree
+from coterie.hierarchy._linkage.state import Floats, Index, PointTree
 from coterie.hierarchy._linkage.vetoes import Rules
 
 _LEAF = 16
@@ -16,7 +16,7 @@ _BITS = 60
 _SILENT = 16
 
 
-def build_tree(X: Floats, rules: Rules) -> Tree:
+def build_tree(X: Floats, rules: Rules) -> PointTree:
     """Points in the order of the leaves, with their units. Time O(n d log n), memory O(n d)."""
     unit = rules.unit
     n = len(X)
@@ -39,7 +39,7 @@ def build_tree(X: Floats, rules: Rules) -> Tree:
             children += [-1, -1]
         node += 1
     mask, pure = _common_tags(rules)
-    return Tree(
+    return PointTree(
         X=np.ascontiguousarray(X[order], dtype=np.float64),
         unit=unit[order],
         start=np.array(start),

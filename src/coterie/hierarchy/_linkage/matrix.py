@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_distances
 
 from coterie._compiled import kernel, over_chunks
-from coterie.base import metric_words
+from coterie.base import metric_kwargs
 from coterie.hierarchy._linkage.chain import AVERAGE, SINGLE, WARD
 from coterie.hierarchy._linkage.state import Floats, Index
 
@@ -41,23 +41,23 @@ def check_room(n_units: int, linkage: str, connected: bool) -> None:
 
 
 @kernel
-def _squared(rows: Floats, turned: Floats, out: Floats, first: int, stop: int) -> None:
-    """Squared distances of the rows first..stop to all points, which are columns of `turned`; writes `out`.
+def _squared(rows: Floats, transposed: Floats, out: Floats, first: int, stop: int) -> None:
+    """Write to `out` the squared distances of the rows first..stop to the columns of `transposed`.
 
-    `turned` has a multiple of four features: four at a time are added up before memory is touched.
+    `transposed` has a multiple of four features: four at a time are added up before memory is touched.
     """
-    n = turned.shape[1]
+    n = transposed.shape[1]
     for start in range(0, n, 1024):  # a strip that stays in the cache
         end = min(n, start + 1024)
         for i in range(first, stop):
             strip = out[i, start:end]
             strip[:] = 0.0
-            for f in range(0, turned.shape[0], 4):
+            for f in range(0, transposed.shape[0], 4):
                 w, x, y, z = rows[i, f], rows[i, f + 1], rows[i, f + 2], rows[i, f + 3]
-                p = turned[f, start:end]
-                q = turned[f + 1, start:end]
-                r = turned[f + 2, start:end]
-                s = turned[f + 3, start:end]
+                p = transposed[f, start:end]
+                q = transposed[f + 1, start:end]
+                r = transposed[f + 2, start:end]
+                s = transposed[f + 3, start:end]
                 for j in range(strip.shape[0]):
                     a = w - p[j]
                     b = x - q[j]
@@ -71,10 +71,10 @@ def squared_distances(rows: Floats, X: Floats, out: Floats | None = None) -> Flo
     if out is None:
         out = np.empty((len(rows), len(X)))
     spare = -X.shape[1] % 4  # features of zeros
-    turned = np.ascontiguousarray(np.pad(X, ((0, 0), (0, spare))).T)
+    transposed = np.ascontiguousarray(np.pad(X, ((0, 0), (0, spare))).T)
     rows = np.pad(rows, ((0, 0), (0, spare)))
     loop = _squared.for_work(len(rows) * X.size)
-    over_chunks(lambda a, b: loop(rows, turned, out, a, b), len(rows), max(1, _BLOCK // len(X)))
+    over_chunks(lambda a, b: loop(rows, transposed, out, a, b), len(rows), max(1, _BLOCK // len(X)))
     return out
 
 
@@ -88,26 +88,27 @@ def check_lengths(found: Floats, metric: Any) -> Floats:
     return found
 
 
-def make_even(D: Floats, told: str, *, items: bool) -> Floats:
+def make_even(D: Floats, message: str, *, items: bool) -> Floats:
     """Make distances the same both ways where only rounding differs, in place; else raise.
 
     `items`: rows are items, which can be named.
     """
-    most, crumb = float(D.max(initial=0.0)), 1e-6
+    most, tolerance = float(D.max(initial=0.0)), 1e-6
     rows = max(1, _BLOCK // len(D))
     for first in range(0, len(D), rows):
-        part = slice(first, first + rows)
-        there, back = D[part, first:], D[first:, part].T
-        gap = np.abs(there - back)
-        if gap.max() > crumb * most:
-            i, j = divmod(int(np.argmax(gap)), gap.shape[1])
+        chunk = slice(first, first + rows)
+        there, back = D[chunk, first:], D[first:, chunk].T
+        asymmetry = np.abs(there - back)
+        if asymmetry.max() > tolerance * most:
+            i, j = divmod(int(np.argmax(asymmetry)), asymmetry.shape[1])
             where = f" between items {first + i} and {first + j}" if items else ""
             raise ValueError(
-                f"{told} must be the same both ways; one{where} is {there[i, j]:g}, and {back[i, j]:g} back."
+                f"{message} must be the same both ways; one{where} is {there[i, j]:g}, and {back[i, j]:g} "
+                "back."
             )
         even = (there + back) / 2.0
-        D[part, first:] = even
-        D[first:, part] = even.T
+        D[chunk, first:] = even
+        D[first:, chunk] = even.T
     return D
 
 
@@ -117,7 +118,7 @@ class ItemDistances:
     def __init__(self, X: Any, metric: Any) -> None:
         self.X, self.metric = X, metric
         self.plain = metric == "euclidean" and not sparse.issparse(X)
-        self.words = {} if self.plain else metric_words(X, metric)
+        self.kwargs = {} if self.plain else metric_kwargs(X, metric)
         if self.plain:
             self.X = np.ascontiguousarray(X, dtype=np.float64)
 
@@ -129,8 +130,8 @@ class ItemDistances:
         if isinstance(self.metric, str) and self.metric == "precomputed":
             found = self.X[items].astype(np.float64, copy=False)
         else:
-            rows, words = self.X[items], self.words
-            found = pairwise_distances(rows, self.X, metric=self.metric, **words)
+            rows, kwargs = self.X[items], self.kwargs
+            found = pairwise_distances(rows, self.X, metric=self.metric, **kwargs)
             found = check_lengths(found.astype(np.float64, copy=False), self.metric)
         return np.square(found, out=found) if squared else found
 
@@ -184,10 +185,10 @@ def _reduced(
     out = np.full((len(size), len(size)), np.inf if how == SINGLE else 0.0)
     fold = _fold.for_work(len(unit) ** 2)
     rows = max(1, _BLOCK // len(unit))
-    block = np.empty((min(rows, len(unit)), len(unit)))  # touched once, used for all
+    chunk = np.empty((min(rows, len(unit)), len(unit)))  # touched once, used for all
     for first in range(0, len(unit), rows):
         items = np.arange(first, min(first + rows, len(unit)))
-        fold(how, distances.of(items, squared=squared, out=block), unit[items], unit, out)
+        fold(how, distances.of(items, squared=squared, out=chunk), unit[items], unit, out)
     return out
 
 
@@ -203,23 +204,23 @@ def _mirror(D: Floats) -> None:
 
 
 @kernel
-def _fold(how: int, block: Floats, rows: Index, columns: Index, out: Floats) -> None:
+def _fold(how: int, chunk: Floats, rows: Index, columns: Index, out: Floats) -> None:
     """Bring distances of items (rows by columns, given by their units) into those of units; writes `out`."""
-    for r in range(block.shape[0]):
+    for r in range(chunk.shape[0]):
         row = out[rows[r]]
         if how == 0:
             for j in range(columns.shape[0]):
-                x = block[r, j]
+                x = chunk[r, j]
                 if x < row[columns[j]]:
                     row[columns[j]] = x
         elif how == 1:
             for j in range(columns.shape[0]):
-                x = block[r, j]
+                x = chunk[r, j]
                 if x > row[columns[j]]:
                     row[columns[j]] = x
         else:
             for j in range(columns.shape[0]):
-                row[columns[j]] += block[r, j]
+                row[columns[j]] += chunk[r, j]
 
 
 # ---- the space-level propagation of must-links --------------------------------------------------------

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import PAIRED_DISTANCES, paired_distances, pairwise_distances
 
-from coterie.base import Step, metric_words
+from coterie.base import Step, metric_kwargs
 from coterie.hierarchy._linkage.chain import AVERAGE, COMPLETE, SINGLE, WARD, merge_by_chain
 from coterie.hierarchy._linkage.greedy import merge_edges, merge_nearest, merge_neighbours, note_roots
 from coterie.hierarchy._linkage.kdtree import build_tree
@@ -27,7 +27,7 @@ from coterie.hierarchy._linkage.matrix import (
     propagate_links,
     unit_distances,
 )
-from coterie.hierarchy._linkage.state import Floats, Index, Merges, Neighbours, Queue, Shapes
+from coterie.hierarchy._linkage.state import Floats, Index, Merges, Queue, RootNeighbours, Shapes
 from coterie.hierarchy._linkage.vetoes import Rules
 
 LINKAGES = {"single": SINGLE, "complete": COMPLETE, "average": AVERAGE, "ward": WARD}
@@ -41,7 +41,7 @@ _EDGES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Data:
+class LinkageInput:
     """What is merged: rows or distances, how far they are apart, and who is beside whom (None: all)."""
 
     X: Any
@@ -86,7 +86,7 @@ def in_range(X: Any, metric: Any) -> tuple[Any, float]:
     return X / unit, unit
 
 
-def find_merges(data: Data, rules: Rules, step: Step) -> tuple[Index, Index, Floats]:
+def find_merges(data: LinkageInput, rules: Rules, step: Step) -> tuple[Index, Index, Floats]:
     """A unit of each side and the height of every merge, until none is legal."""
     how = LINKAGES[data.linkage]
     if data.graph is not None:
@@ -111,7 +111,7 @@ def _by_tree(n_features: int, n_units: int) -> bool:
     return n_units > _MANY_UNITS and n_features <= _MOST_FEATURES
 
 
-def _matrix(data: Data, rules: Rules, how: int) -> Floats:
+def _matrix(data: LinkageInput, rules: Rules, how: int) -> Floats:
     if not data.propagate:
         return unit_distances(data.X, data.metric, how, rules.unit, rules.size)
     D = unit_distances(data.X, data.metric, SINGLE, rules.unit, rules.size)
@@ -140,7 +140,7 @@ def _queue(n: int, counters: list[int]) -> Queue:
     )
 
 
-def _along_edges(data: Data, rules: Rules, step: Step) -> tuple[Index, Index, Floats]:
+def _along_edges(data: LinkageInput, rules: Rules, step: Step) -> tuple[Index, Index, Floats]:
     """Single linkage on a graph: its edges, shortest first."""
     edges = sparse.triu(data.graph, 1, format="coo")
     length = _lengths(data, edges.row, edges.col)
@@ -155,42 +155,42 @@ def _along_edges(data: Data, rules: Rules, step: Step) -> tuple[Index, Index, Fl
     return _made(merges)
 
 
-def _lengths(data: Data, i: Any, j: Any) -> Floats:
+def _lengths(data: LinkageInput, i: Any, j: Any) -> Floats:
     """Distances of some pairs of items."""
     if data.given:
         return np.asarray(data.X[i, j], dtype=np.float64)
     found = np.empty(len(i))
-    words = metric_words(data.X, data.metric)
+    kwargs = metric_kwargs(data.X, data.metric)
     rows = max(1, (1 << 22) // data.X.shape[1])
     for first in range(0, len(i), rows):
-        part = slice(first, first + rows)
-        a, b = data.X[i[part]], data.X[j[part]]
+        chunk = slice(first, first + rows)
+        a, b = data.X[i[chunk]], data.X[j[chunk]]
         if data.plain:
-            gap = a.astype(np.float64) - b
-            found[part] = np.sqrt(np.einsum("ij,ij->i", gap, gap))
+            diff = a.astype(np.float64) - b
+            found[chunk] = np.sqrt(np.einsum("ij,ij->i", diff, diff))
         else:
-            found[part] = check_lengths(_paired(a, b, data.metric, words), data.metric)
+            found[chunk] = check_lengths(_paired(a, b, data.metric, kwargs), data.metric)
             if callable(data.metric):
-                back = check_lengths(_paired(b, a, data.metric, words), data.metric)
-                at = int(np.argmax(np.abs(found[part] - back)))
-                if abs(found[part][at] - back[at]) > 1e-6 * abs(back[at]):
+                back = check_lengths(_paired(b, a, data.metric, kwargs), data.metric)
+                at = int(np.argmax(np.abs(found[chunk] - back)))
+                if abs(found[chunk][at] - back[at]) > 1e-6 * abs(back[at]):
                     raise ValueError(
                         f"distances by metric={data.metric!r} must be the same both ways; one between items "
-                        f"{i[part][at]} and {j[part][at]} is {found[part][at]:g}, and {back[at]:g} back."
+                        f"{i[chunk][at]} and {j[chunk][at]} is {found[chunk][at]:g}, and {back[at]:g} back."
                     )
     return found
 
 
-def _paired(a: Any, b: Any, metric: Any, words: dict[str, Any]) -> Floats:
+def _paired(a: Any, b: Any, metric: Any, kwargs: dict[str, Any]) -> Floats:
     """Distances of the rows of a to those of b, one to one, by any metric."""
     if sparse.issparse(a) or not (callable(metric) or metric in PAIRED_DISTANCES):
         # row by row where there is no other way
-        pairs = (pairwise_distances(a[[t]], b[[t]], metric=metric, **words) for t in range(a.shape[0]))
+        pairs = (pairwise_distances(a[[t]], b[[t]], metric=metric, **kwargs) for t in range(a.shape[0]))
         return np.array([found[0, 0] for found in pairs])
     return paired_distances(a, b, metric=metric)
 
 
-def _among_points(data: Data, rules: Rules, step: Step) -> tuple[Index, Index, Floats]:
+def _among_points(data: LinkageInput, rules: Rules, step: Step) -> tuple[Index, Index, Floats]:
     """Single linkage on a k-d tree."""
     n = len(rules.unit)
     tree = build_tree(np.asarray(data.X, dtype=np.float64), rules)
@@ -204,7 +204,7 @@ def _among_points(data: Data, rules: Rules, step: Step) -> tuple[Index, Index, F
 
 
 def _between_neighbours(
-    data: Data, rules: Rules, how: int, D: Floats | None, step: Step
+    data: LinkageInput, rules: Rules, how: int, D: Floats | None, step: Step
 ) -> tuple[Index, Index, Floats]:
     """Ward, complete or average linkage of neighbours on a graph."""
     n = rules.n_units
@@ -217,7 +217,7 @@ def _between_neighbours(
     onward = np.arange(1, len(tail) + 1)
     onward[begin[1:][count > 0] - 1] = -1
     zeros = np.zeros(n, dtype=np.int64)
-    neighbours = Neighbours(
+    neighbours = RootNeighbours(
         beside=tail,
         onward=onward,
         head=np.where(count > 0, begin[:-1], -1),

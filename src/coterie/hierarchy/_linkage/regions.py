@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from coterie.hierarchy._linkage.matrix import MOST_UNITS, ItemDistances
-from coterie.hierarchy._linkage.merging import Data
+from coterie.hierarchy._linkage.merging import LinkageInput
 from coterie.hierarchy._linkage.state import Index
 from coterie.hierarchy._linkage.tree import by_appearance
 from coterie.hierarchy._linkage.vetoes import Rules
 
 
-def handed_over(data: Data, rules: Rules, roots: NDArray[np.int32], k: int) -> NDArray[np.int32] | str:
+def handed_over(
+    data: LinkageInput, rules: Rules, roots: NDArray[np.int32], k: int
+) -> NDArray[np.int32] | str:
     """Connected, legal labels with k clusters; or why there are none."""
     if not data.plain and len(roots) > MOST_UNITS:
         return f"it needs distances between items, and takes at most {MOST_UNITS:,} of these"
@@ -42,7 +44,7 @@ def handed_over(data: Data, rules: Rules, roots: NDArray[np.int32], k: int) -> N
 class _Regions:
     """Clusters of units on a graph, and what each of them holds."""
 
-    def __init__(self, data: Data, rules: Rules, roots: NDArray[np.int32]) -> None:
+    def __init__(self, data: LinkageInput, rules: Rules, roots: NDArray[np.int32]) -> None:
         n = rules.n_units
         self.rules = rules
         self.of_unit: Index = np.empty(n, dtype=np.int64)
@@ -62,7 +64,7 @@ class _Regions:
         for s, codes in enumerate(rules.codes):
             for u in np.flatnonzero(codes >= 0).tolist():
                 self._count(int(self.of_unit[u]), s, int(codes[u]), 1)
-        self.gap = _gaps(data, rules, self.of_unit, self.n_clusters)
+        self.distance_to = _distances_to(data, rules, self.of_unit, self.n_clusters)
 
     def smallest_first(self) -> list[int]:
         """The clusters that are left, by load."""
@@ -110,7 +112,7 @@ class _Regions:
             for other in self.indices[self.indptr[unit] : self.indptr[unit + 1]].tolist():
                 there = int(self.of_unit[other])
                 if there != cluster and self.may_have(there, unit):
-                    heapq.heappush(waiting, (self.gap(unit, there), unit, there))
+                    heapq.heappush(waiting, (self.distance_to(unit, there), unit, there))
 
         for unit in units:
             offer(unit)
@@ -132,7 +134,7 @@ class _Regions:
         return True
 
 
-def _gaps(data: Data, rules: Rules, of_unit: Index, k: int) -> Callable[[int, int], float]:
+def _distances_to(data: LinkageInput, rules: Rules, of_unit: Index, k: int) -> Callable[[int, int], float]:
     """How far a unit is from a cluster, as the clusters were: from means, or by mean distances."""
     n, n_units = len(rules.unit), rules.n_units
     member = sparse.csr_array((np.ones(n), (rules.unit, np.arange(n))), (n_units, n))

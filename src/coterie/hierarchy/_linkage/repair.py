@@ -22,12 +22,12 @@ from sklearn.metrics.pairwise import euclidean_distances
 from coterie.assign import hard_pairs
 from coterie.assign._core import build_core
 from coterie.assign._hard import HardSolver
-from coterie.assign._sizes import SizeBounds, SizedSolver
+from coterie.assign._sizes import BoundedSolver, SizeBounds
 from coterie.constraints import Constraints
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
 from coterie.hierarchy._linkage.chain import AVERAGE, WARD, merge_by_chain
 from coterie.hierarchy._linkage.matrix import ItemDistances, unit_distances
-from coterie.hierarchy._linkage.merging import Data
+from coterie.hierarchy._linkage.merging import LinkageInput
 from coterie.hierarchy._linkage.state import Floats
 from coterie.hierarchy._linkage.tree import by_appearance, cut, linkage_matrix
 
@@ -37,7 +37,7 @@ _BLOCK = 1 << 22
 
 
 def repaired(
-    data: Data,
+    data: LinkageInput,
     known: Constraints,
     roots: NDArray[np.int32],
     k: int,
@@ -76,7 +76,7 @@ def _solver(
         return lambda cost: hard_pairs(cost, known, budget=budget, random_state=rng).labels
     core = build_core(known, "all") if known else None
     pairs = None if core is None else HardSolver(known, core, k, budget=budget, rng=rng)
-    sized = SizedSolver(bounds, core, pairs, budget=budget)
+    sized = BoundedSolver(bounds, core, pairs, budget=budget)
 
     def labels(cost: Floats) -> Any:
         found = sized.solve(cost)
@@ -93,7 +93,7 @@ def _largest(roots: NDArray[np.int32], k: int) -> Any:
     return number[roots]
 
 
-def _grouped(data: Data, roots: NDArray[np.int32], k: int) -> Any:
+def _grouped(data: LinkageInput, roots: NDArray[np.int32], k: int) -> Any:
     """The roots merged on, to k groups, as if nothing kept them apart."""
     size = np.bincount(roots)
     how = WARD if data.euclidean else AVERAGE
@@ -104,7 +104,7 @@ def _grouped(data: Data, roots: NDArray[np.int32], k: int) -> Any:
     return cut(rows[:, :2].astype(np.int64), len(size), len(size) - k)[root]
 
 
-def _costs(data: Data, labels: Any, k: int, *, squared: bool = True) -> Floats:
+def _costs(data: LinkageInput, labels: Any, k: int, *, squared: bool = True) -> Floats:
     """What each item costs in each group: (squared) to the mean, or the mean distance; label -1: in none."""
     n = len(labels)
     inside = np.flatnonzero(labels >= 0)
@@ -123,7 +123,7 @@ def _costs(data: Data, labels: Any, k: int, *, squared: bool = True) -> Floats:
     return cost
 
 
-def _costs_to_nearest(data: Data, labels: Any, k: int) -> Floats:
+def _costs_to_nearest(data: LinkageInput, labels: Any, k: int) -> Floats:
     """What each item costs in each group: nothing in its own, else how far it is."""
     cost = _costs(data, labels, k, squared=False)
     inside, outside = np.flatnonzero(labels >= 0), np.flatnonzero(labels < 0)

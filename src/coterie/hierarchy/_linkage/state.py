@@ -43,7 +43,7 @@ class Merges(NamedTuple):
     made: Index
 
 
-class Tree(NamedTuple):
+class PointTree(NamedTuple):
     """A k-d tree: points in the order of the leaves, their units, and the boxes of its nodes.
 
     Children of a node are `children` and the next one (-1: a leaf of the points start..stop). `held` are the
@@ -87,7 +87,7 @@ class Queue(NamedTuple):
     counters: Index
 
 
-class Neighbours(NamedTuple):
+class RootNeighbours(NamedTuple):
     """Neighbouring units of each root as linked lists, `head` to `end` by `onward`; versions of the roots.
 
     `seen` marks who was met in a visit, `known` the version of the nearest that a root knows of.

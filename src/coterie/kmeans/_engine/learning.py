@@ -14,10 +14,10 @@ from coterie.assign._core import CoreSolver
 from coterie.base import Account, Step, instance, one_of, real
 from coterie.constraints import Constraints
 from coterie.constraints._model import StatedPairs, stated_pairs
-from coterie.kmeans._engine.loop import Outcome
+from coterie.kmeans._engine.loop import LoopOutcome
 from coterie.kmeans._engine.metric_loop import LearnedOutcome, MetricLoop
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
-from coterie.kmeans._engine.starts import RandomState, Starts
+from coterie.kmeans._engine.starts import CentreStarts, RandomState
 from coterie.kmeans._prices.by_distance import PricedPairs
 
 LEARNING_RULES = {
@@ -78,24 +78,24 @@ class LearningClusterer(PrototypeClusterer):
 
     def _best_of(
         self, X: Any, loop: Any, n_starts: int, begin: Iterator[Floats], finish: Any = None
-    ) -> Outcome:
+    ) -> LoopOutcome:
         if n_starts == 1 or not loop.learning or loop.distortion.closed:
             return super()._best_of(X, loop, n_starts, begin)
         # Where a metric creeps along a slope, the start that creeps longest has the least objective, not the
         # best clusters: starts compete before anything is learned.
         loop.learning = False
 
-        def learn(best: Outcome, step: Step) -> Outcome:
+        def learn(best: LoopOutcome, step: Step) -> LoopOutcome:
             loop.learning = True
             return loop.run(best.centres, max_iter=self.max_iter, tol=self.tol, step=step)
 
         return super()._best_of(X, loop, n_starts, begin, learn)
 
-    def _starts(self, starts: Starts, loop: Any) -> Iterator[Floats]:
-        starts.wary = True
+    def _starts(self, starts: CentreStarts, loop: Any) -> Iterator[Floats]:
+        starts.avoid_cannot_linked = True
         return super()._starts(starts, loop)
 
-    def _keep(self, best: Outcome, X: Any) -> None:
+    def _keep(self, best: LoopOutcome, X: Any) -> None:
         assert isinstance(best, LearnedOutcome)
         super()._keep(best, X)
         self.metric_ = best.metric  # float64: one over a square leaves the range of float32 first

@@ -26,7 +26,7 @@ _MOST_TRIED = 100
 
 
 @dataclass
-class Outcome:
+class LoopOutcome:
     """Where a start ended."""
 
     labels: Labels
@@ -42,7 +42,7 @@ class Outcome:
 
 
 @kernel
-def _above_least(cost: Any, mass: Any, intercepts: Any, share: float) -> None:
+def _above_least(cost: Any, mass: Any, intercepts: Any, objective_factor: float) -> None:
     """Turn linear parts of costs, in place, into what each cell costs above the least of its row."""
     k = cost.shape[1]
     for u in range(cost.shape[0]):
@@ -51,7 +51,7 @@ def _above_least(cost: Any, mass: Any, intercepts: Any, share: float) -> None:
             cost[u, h] += mass[u] * intercepts[h]
             least = min(least, cost[u, h])
         for h in range(k):
-            cost[u, h] = share * (cost[u, h] - least)
+            cost[u, h] = objective_factor * (cost[u, h] - least)
 
 
 @kernel
@@ -79,22 +79,26 @@ class PrototypeLoop:
     """A distortion, a solver for the core, and the sums that every pass needs; shared by all starts."""
 
     # whether something was learned after the last labels, so that they may not be the best any more
-    restless = False
+    metric_changed = False
 
-    def __init__(self, distortion: Distortion, solver: CoreSolver | None, k: int, share: float) -> None:
-        """`share` is what the distortion counts in the objective."""
-        self.distortion, self.solver, self.k, self.share = distortion, solver, k, share
+    def __init__(
+        self, distortion: Distortion, solver: CoreSolver | None, k: int, objective_factor: float
+    ) -> None:
+        """`objective_factor` is what the distortion counts in the objective."""
+        self.distortion, self.solver, self.k, self.objective_factor = distortion, solver, k, objective_factor
         self.skip = NOBODY
         if solver is not None:
             core, points = solver.core, distortion.points
             self.core = core
             self.skip = np.zeros(points.n, dtype=np.uint8)
             self.skip[core.items] = 1
-            self.unit_sums = points.add_up(core.items, core.unit, core.n_units, distortion.factor)
+            self.unit_sums = points.add_up(core.items, core.unit, core.n_units, distortion.row_scale)
             self.unit_mass = np.bincount(core.unit, distortion.weights(core.items), core.n_units)
             self.cost = np.empty((core.n_units, k))
 
-    def run(self, centres: Floats, *, max_iter: int, tol: float, step: Callable[[float], bool]) -> Outcome:
+    def run(
+        self, centres: Floats, *, max_iter: int, tol: float, step: Callable[[float], bool]
+    ) -> LoopOutcome:
         """One start, from given centres."""
         k, d = self.k, self.distortion.points.d
         self.labels: Labels = np.full(self.distortion.points.n, -1, dtype=np.int32)
@@ -103,7 +107,7 @@ class PrototypeLoop:
             0 if self.solver is None else self.core.n_units, -1, dtype=np.int32
         )
         self.penalty = 0.0
-        limit = tol * self.distortion.tolerance_unit
+        limit = tol * self.distortion.tol_scale
         history: list[float] = []
         best: tuple[float, Floats, Labels, Labels, Any] | None = None
         strict = converged = False
@@ -129,7 +133,7 @@ class PrototypeLoop:
             _, centres, self.labels, self.unit_labels, self.totals = best
             self._reprice(centres)
             self._assign_free(*self.distortion.linear(centres))
-        elif not strict or self.restless:
+        elif not strict or self.metric_changed:
             self._assign(centres, last=True)
             history.append(self._objective(centres))
         return self._outcome(centres, history, n_iter, converged)
@@ -154,7 +158,7 @@ class PrototypeLoop:
                 cost = np.asarray(self.unit_sums @ slopes.T)
             else:
                 cost = np.matmul(self.unit_sums, np.ascontiguousarray(slopes.T), out=self.cost)
-            _above_least(cost, self.unit_mass, intercepts, self.share)
+            _above_least(cost, self.unit_mass, intercepts, self.objective_factor)
             found = self.solver.assign(
                 cost,
                 self.unit_labels.copy() if self.unit_labels[0] >= 0 else None,
@@ -171,7 +175,7 @@ class PrototypeLoop:
         if self.solver is not None and len(self.core.items) == distortion.points.n:
             return 0
         change = distortion.points.nearest(
-            slopes, intercepts, self.labels, self.skip, distortion.factor, distortion.mass
+            slopes, intercepts, self.labels, self.skip, distortion.row_scale, distortion.sample_weight
         )
         self._add_to_totals(change.arrays)
         return change.n_rows
@@ -216,7 +220,7 @@ class PrototypeLoop:
             total[self.totals[2] == 0] = 0.0
 
     def _objective(self, centres: Floats) -> float:
-        return self.share * self._inertia(centres) + self.penalty
+        return self.objective_factor * self._inertia(centres) + self.penalty
 
     def _inertia(self, centres: Floats) -> float:
         return self.distortion.inertia(self.labels, self.totals, centres)
@@ -230,14 +234,14 @@ class PrototypeLoop:
 
     def _best_centres(self, centres: Floats) -> Floats:
         sums, masses = self.totals[:2]
-        more = None if self.solver is None else self.solver.pull(self.unit_labels, centres)
+        more = None if self.solver is None else self.solver.centre_contributions(self.unit_labels, centres)
         if more is not None:
             sums, masses = sums + more[0], masses + more[1]
         return self.distortion.best_centres(self.labels, (sums, masses), centres)
 
-    def _crumbs(self) -> float:
+    def _tolerance(self) -> float:
         """Gains below this are rounding."""
-        return 1e-12 * self.share * self.distortion.spread / self.distortion.points.n
+        return 1e-12 * self.objective_factor * self.distortion.total_cost / self.distortion.points.n
 
     def _may_leave(self, source: int) -> bool:
         """Whether a cluster can give a unit away."""
@@ -245,15 +249,15 @@ class PrototypeLoop:
 
     def _refill(self, empty: Index, centres: Floats) -> None:
         """Move into each empty cluster the item or unit that gains most by a cluster of its own."""
-        own = self.share * self.distortion.to_own(self.labels, centres)
-        crumbs = self._crumbs()
+        own = self.objective_factor * self.distortion.cost_to_assigned(self.labels, centres)
+        tolerance = self._tolerance()
         gain = own.copy()
         gain[self.distortion.without_centre()] = -np.inf
         unit_gain: Any = np.empty(0)
         if self.solver is not None:
             gain[self.core.items] = -np.inf
             unit_gain = np.bincount(self.core.unit, own[self.core.items], self.core.n_units)
-            unit_gain += self.solver.ties(self.unit_labels)
+            unit_gain += self.solver.coupling_cost(self.unit_labels)
             unit_gain[self.unit_mass == 0] = -np.inf
         # a cluster may hold items without weight: others must not be pushed in with them
         for h in np.setdiff1d(empty, self.unit_labels).tolist():
@@ -262,12 +266,12 @@ class PrototypeLoop:
                 unit = int(np.argmax(unit_gain)) if len(unit_gain) else -1
                 from_core = unit >= 0 and unit_gain[unit] > gain[row]
                 best = unit_gain[unit] if from_core else gain[row]
-                if not best > crumbs:
+                if not best > tolerance:
                     return
                 source = int(self.unit_labels[unit] if from_core else self.labels[row])
                 if from_core:
                     members = self.core.items[self.core.unit == unit]
-                    pays = best - self.share * self.distortion.alone(members) > 0
+                    pays = best - self.objective_factor * self.distortion.single_cluster_cost(members) > 0
                     unit_gain[unit] = -np.inf
                 else:
                     pays = True
@@ -293,11 +297,11 @@ class PrototypeLoop:
             total[source] -= amount
             total[h] += amount
 
-    def _outcome(self, centres: Floats, history: list[float], n_iter: int, converged: bool) -> Outcome:
+    def _outcome(self, centres: Floats, history: list[float], n_iter: int, converged: bool) -> LoopOutcome:
         inertia = self._inertia(centres)
         penalty = 0.0 if self.solver is None else self.solver.final_penalty(self.labels)
-        objective = self.share * inertia + penalty
+        objective = self.objective_factor * inertia + penalty
         if self.solver is not None and self.solver.may_rise:
             history.append(objective)
         history[-1] = objective
-        return Outcome(self.labels, centres, inertia, objective, history, n_iter, converged)
+        return LoopOutcome(self.labels, centres, inertia, objective, history, n_iter, converged)

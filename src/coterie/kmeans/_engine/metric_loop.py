@@ -14,17 +14,17 @@ import numpy as np
 from scipy import sparse
 
 from coterie._arrays import Floats, Index
-from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
+from coterie.kmeans._engine.loop import LoopOutcome, PrototypeLoop
 
 # A metric that changes by less than this share stands still.
 _STILL = 1e-4
 # Passes without a moved item after which a creeping metric is let go.
-_QUIET = 20
+_MOST_STABLE = 20
 _MOST_HALVINGS = 30
 
 
 @dataclass
-class LearnedOutcome(Outcome):
+class LearnedOutcome(LoopOutcome):
     """Where a start ended, and the metric it learned."""
 
     metric: Any = None
@@ -43,11 +43,13 @@ class MetricLoop(PrototypeLoop):
         super().__init__(distortion, solver, k, 1.0)
         self.learning = learning
 
-    def run(self, centres: Floats, *, max_iter: int, tol: float, step: Callable[[float], bool]) -> Outcome:
+    def run(
+        self, centres: Floats, *, max_iter: int, tol: float, step: Callable[[float], bool]
+    ) -> LoopOutcome:
         """One start, from given centres."""
         self.distortion.begin(self.k)
         self._follow()
-        self.tol, self.quiet, self.restless = tol, 0, False
+        self.tol, self.n_stable, self.metric_changed = tol, 0, False
         return super().run(centres, max_iter=max_iter, tol=tol, step=step)
 
     def _follow(self) -> None:
@@ -55,17 +57,17 @@ class MetricLoop(PrototypeLoop):
         if self.distortion.rescales and self.solver is not None:
             core = self.core
             self.unit_sums = self.distortion.points.add_up(
-                core.items, core.unit, core.n_units, self.distortion.factor
+                core.items, core.unit, core.n_units, self.distortion.row_scale
             )
 
     def _assign(self, centres: Floats, last: bool = False) -> int:
         changed = super()._assign(centres, last)
-        self.quiet = 0 if changed else self.quiet + 1
+        self.n_stable = 0 if changed else self.n_stable + 1
         return changed
 
-    def _crumbs(self) -> float:
+    def _tolerance(self) -> float:
         if not self.distortion.closed:
-            return super()._crumbs()
+            return super()._tolerance()
         box = self.distortion.box  # gains are in the unit of the metric
         return 1e-12 * float((box.scatter * box.start).sum()) / self.distortion.points.n
 
@@ -84,30 +86,30 @@ class MetricLoop(PrototypeLoop):
     def _learn(self, centres: Floats, history: list[float]) -> bool:
         if not self.learning:
             return True
-        pull = None if self.solver is None else self.solver.broken(self.unit_labels)
+        broken = None if self.solver is None else self.solver.broken(self.unit_labels)
         if self.distortion.closed:
-            change = self.distortion.learn(*self.totals[:2], centres, pull)
+            change = self.distortion.learn(*self.totals[:2], centres, broken)
             self._reprice(centres)
             history.append(self._objective(centres))
-            return self.quiet > 0 or change <= _STILL
+            return self.n_stable > 0 or change <= _STILL
         before = history[-1]
         core = np.empty(0, dtype=np.int64) if self.solver is None else self.core.items
-        move = self.distortion.step_from(self.labels, self.totals, centres, pull, core)
-        share, moved = 1.0, False
+        move = self.distortion.step_from(self.labels, self.totals, centres, broken, core)
+        step, moved = 1.0, False
         old = self.distortion.metric
         for _ in range(_MOST_HALVINGS):
-            self._use(move(share), centres)
+            self._use(move(step), centres)
             if not self.distortion.backtracks or self._objective(centres) <= before:
                 moved = True
                 break
-            share /= 2.0
+            step /= 2.0
         if not moved:
             self._use(old, centres)
         self.distortion.after_step()
-        self.restless = moved
+        self.metric_changed = moved
         history.append(self._objective(centres))
         still = abs(before - history[-1]) <= self.tol * abs(history[-1])
-        return self.quiet > 0 and (still or self.quiet >= _QUIET)
+        return self.n_stable > 0 and (still or self.n_stable >= _MOST_STABLE)
 
     def _use(self, metric: Any, centres: Floats) -> None:
         distortion = self.distortion
@@ -115,17 +117,19 @@ class MetricLoop(PrototypeLoop):
         if distortion.rescales:
             self._follow()
             rows, labels = np.arange(distortion.points.n), self.labels.astype(np.int64)
-            sums = distortion.points.add_up(rows, labels, self.k, distortion.factor)
+            sums = distortion.points.add_up(rows, labels, self.k, distortion.row_scale)
             self.totals[0][:] = sums.toarray() if sparse.issparse(sums) else sums
         self._reprice(centres)
 
-    def _outcome(self, centres: Floats, history: list[float], n_iter: int, converged: bool) -> Outcome:
+    def _outcome(self, centres: Floats, history: list[float], n_iter: int, converged: bool) -> LoopOutcome:
         found = super()._outcome(centres, history, n_iter, converged)
-        must, cannot = (0.0, 0.0) if self.solver is None else self.solver.parts(self.labels[self.core.items])
+        must, cannot = (
+            (0.0, 0.0) if self.solver is None else self.solver.penalties(self.labels[self.core.items])
+        )
         held = self.distortion.held_back()
         around, weighed = self.distortion.split(*self.totals[:2], centres)
         return LearnedOutcome(
-            **vars(replace(found, centres=self.distortion.as_centres(centres), inertia=around)),
+            **vars(replace(found, centres=self.distortion.validated_centres(centres), inertia=around)),
             metric=self.distortion.metric,
             regularized=self.distortion.regularized,
             parts={"distortion": around, "must_link": must, "cannot_link": cannot, "metric": weighed + held},

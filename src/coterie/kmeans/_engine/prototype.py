@@ -36,8 +36,8 @@ from coterie.constraints import Constraints
 from coterie.distortion import DISTORTIONS, Distortion, distortion_named
 from coterie.distortion._rows import canonical
 from coterie.exceptions import ParameterError
-from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
-from coterie.kmeans._engine.starts import RandomState, Starts
+from coterie.kmeans._engine.loop import LoopOutcome, PrototypeLoop
+from coterie.kmeans._engine.starts import CentreStarts, RandomState
 
 SHARED_RULES = {
     **SEARCH_RULES,
@@ -54,7 +54,7 @@ class PrototypeClusterer(
     """Clusters stand behind a centre each; subclasses say how the core is solved and where starts begin."""
 
     # the part of the distortion that the objective counts; None: as the distortion says
-    _share: ClassVar[float | None] = 1.0
+    _objective_factor: ClassVar[float | None] = 1.0
     # whether a broken statement of weight 1 costs the same everywhere
     _fixed_price: ClassVar[bool] = True
 
@@ -73,7 +73,7 @@ class PrototypeClusterer(
     def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> CoreSolver | None:
         """What labels the constrained items; None if there are none."""
 
-    def _starts(self, starts: Starts, loop: PrototypeLoop) -> Iterator[Floats]:
+    def _starts(self, starts: CentreStarts, loop: PrototypeLoop) -> Iterator[Floats]:
         """Centres to start from, one a start, without end: by the parameter `init`.
 
         "mixed" goes by turns through neighbourhoods and k-means++.
@@ -89,7 +89,7 @@ class PrototypeClusterer(
                 yield starts.centres(self.init)
             number += 1
 
-    def _one_start_is_enough(self, starts: Starts) -> bool:
+    def _one_start_is_enough(self, starts: CentreStarts) -> bool:
         """Whether every start would begin at the same centres."""
         return deterministic(self.init, starts)
 
@@ -119,11 +119,16 @@ class PrototypeClusterer(
     def _loop(self, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
         """The loop that every start goes through."""
         return PrototypeLoop(
-            distortion, self._solver(known, distortion, rng), self.n_clusters, self._share_of(distortion)
+            distortion,
+            self._solver(known, distortion, rng),
+            self.n_clusters,
+            self._objective_factor_of(distortion),
         )
 
-    def _share_of(self, distortion: Any) -> float:
-        return float(distortion.share if self._share is None else self._share)
+    def _objective_factor_of(self, distortion: Any) -> float:
+        return float(
+            distortion.objective_factor if self._objective_factor is None else self._objective_factor
+        )
 
     @property
     def _distortion(self) -> Any:
@@ -150,7 +155,7 @@ class PrototypeClusterer(
             distortion = self._measure(X, weight)
             distortion.check_range()
             loop = make_loop(known, distortion, rng)
-            starts = Starts(distortion.plain, self._known_at_start(known), self.n_clusters, rng)
+            starts = CentreStarts(distortion.plain, self._known_at_start(known), self.n_clusters, rng)
             if before is not None:
                 given = self._given(before, distortion.plain, "the centres of the last fit")
                 n_starts, begin = 1, iter([given])
@@ -164,13 +169,13 @@ class PrototypeClusterer(
 
     def _best_of(
         self, X: Any, loop: PrototypeLoop, n_starts: int, begin: Iterator[Floats], finish: Any = None
-    ) -> Outcome:
+    ) -> LoopOutcome:
         """Run the starts; the one of the least objective. `finish` goes on from there."""
 
-        def run(number: int, step: Step) -> Outcome:
+        def run(number: int, step: Step) -> LoopOutcome:
             return loop.run(next(begin), max_iter=self.max_iter, tol=self.tol, step=step)
 
-        def better(new: Outcome, old: Outcome) -> bool:
+        def better(new: LoopOutcome, old: LoopOutcome) -> bool:
             if new.shortfall != old.shortfall:
                 return new.shortfall < old.shortfall
             return clearly_less(new.objective, old.objective)
@@ -180,7 +185,7 @@ class PrototypeClusterer(
         best.n_failed = n_failed
         return best
 
-    def _keep(self, best: Outcome, X: Any) -> None:
+    def _keep(self, best: LoopOutcome, X: Any) -> None:
         self.labels_ = best.labels
         self.cluster_centers_ = best.centres.astype(X.dtype)
         self.inertia_ = best.inertia
@@ -202,7 +207,7 @@ class PrototypeClusterer(
                 f"{name} has shape {given.shape}, but n_clusters={wanted[0]} centres of {wanted[1]} features "
                 "are needed."
             )
-        return distortion.as_centres(given)
+        return distortion.validated_centres(given)
 
     # ---- after it -------------------------------------------------------------------------------------
 
@@ -257,8 +262,8 @@ class PrototypeClusterer(
         X = self._checked(X)
         weight = check_sample_weight(sample_weight, X)
         distortion = self._measure(X, weight)
-        centres = distortion.as_centres(self.cluster_centers_.astype(np.float64))
-        return -float(distortion.to_own(distortion.nearest(centres), centres).sum())
+        centres = distortion.validated_centres(self.cluster_centers_.astype(np.float64))
+        return -float(distortion.cost_to_assigned(distortion.nearest(centres), centres).sum())
 
     def account(self) -> Account:
         """What was measured and what it costs, by the distortion; see `ConstrainedClusterMixin.account`."""
@@ -266,10 +271,10 @@ class PrototypeClusterer(
         price = replace(
             found.price,
             power=2.0 if kind.unit == "squared distance" else 1.0,
-            share=self._share_of(kind),
+            objective_factor=self._objective_factor_of(kind),
             statement=found.price.statement if self._fixed_price else None,
         )
-        told = objective_words(self, kind.counted, price.statement is not None or not self._fixed_price)
+        message = objective_words(self, kind.counted, price.statement is not None or not self._fixed_price)
 
         def cost(X: Any, labels: Any, weight: Floats | None) -> float:
             return float(kind(X, weight).plain.clustering_cost(labels, int(labels.max(initial=0)) + 1))
@@ -279,7 +284,7 @@ class PrototypeClusterer(
             measure=kind.unit,
             cost=cost if kind.compares else None,
             price=price,
-            trace=None if found.trace is None else replace(found.trace, told=told),
+            trace=None if found.trace is None else replace(found.trace, text=message),
         )
 
     def __sklearn_tags__(self) -> Any:
@@ -289,6 +294,6 @@ class PrototypeClusterer(
         return tags
 
 
-def deterministic(how: Any, starts: Starts) -> bool:
+def deterministic(how: Any, starts: CentreStarts) -> bool:
     """Whether a way to start always gives the same centres."""
     return not isinstance(how, str) or (how == "neighborhoods" and starts.n_neighbourhoods() >= starts.k)

@@ -9,34 +9,36 @@ from typing import Any
 import numpy as np
 
 from coterie._arrays import Floats, Labels
-from coterie.assign._sizes import SizeBounds, Sized, shortfalls, tell_shortfall
+from coterie.assign._sizes import BoundedLabels, SizeBounds, shortfalls, tell_shortfall
 from coterie.constraints import Shortfall
-from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
+from coterie.kmeans._engine.loop import LoopOutcome, PrototypeLoop
 
 
 @dataclass
-class SizedOutcome(Outcome):
+class BoundedOutcome(LoopOutcome):
     """Where a start under bounds ended, what the bounds cost, and which were missed."""
 
     bounds: Any = None
-    prices: Any = None
-    group_prices: Any = None
+    duals: Any = None
+    group_duals: Any = None
     missed: tuple[Shortfall, ...] = ()
 
 
 class LooseLoop(PrototypeLoop):
     """As the parent: no bound can bind. Its outcome knows the bounds all the same."""
 
-    def __init__(self, distortion: Any, solver: Any, k: int, share: float, bounds: SizeBounds) -> None:
-        super().__init__(distortion, solver, k, share)
+    def __init__(
+        self, distortion: Any, solver: Any, k: int, objective_factor: float, bounds: SizeBounds
+    ) -> None:
+        super().__init__(distortion, solver, k, objective_factor)
         self.bounds = bounds
 
-    def _outcome(self, centres: Floats, history: list[float], n_iter: int, converged: bool) -> SizedOutcome:
+    def _outcome(self, centres: Floats, history: list[float], n_iter: int, converged: bool) -> BoundedOutcome:
         found = super()._outcome(centres, history, n_iter, converged)
-        return SizedOutcome(**vars(found), bounds=self.bounds, prices=np.zeros(self.k))
+        return BoundedOutcome(**vars(found), bounds=self.bounds, duals=np.zeros(self.k))
 
 
-class SizedLoop(PrototypeLoop):
+class BoundedLoop(PrototypeLoop):
     """Assign within bounds, update, repeat; items that are nobody's are in one cluster more, the last.
 
     While the nearest centres give sizes that fit, an iteration is one of plain k-means; the n x k costs are
@@ -47,7 +49,7 @@ class SizedLoop(PrototypeLoop):
         self,
         distortion: Any,
         k: int,
-        share: float,
+        objective_factor: float,
         bounds: SizeBounds,
         solver: Any,
         *,
@@ -56,25 +58,27 @@ class SizedLoop(PrototypeLoop):
         on_shortfall: str = "raise",
     ) -> None:
         """`bounds` and `solver` (a `SizedSolver`, or choices of one) know the cluster of outliers, if any."""
-        super().__init__(distortion, None, k, share)
+        super().__init__(distortion, None, k, objective_factor)
         self.bounds, self.sized = bounds, solver
         self.pair_penalty, self.on_shortfall = penalty, on_shortfall
         self.outlier_cost = outlier_cost
         self.costs = np.empty((distortion.points.n, len(bounds.low)), dtype=distortion.points.X.dtype)
         if outlier_cost is not None:
             most = np.finfo(self.costs.dtype).max / 4.0
-            left_out = distortion.weighted(np.full(distortion.points.n, share * outlier_cost))
+            left_out = distortion.weighted(np.full(distortion.points.n, objective_factor * outlier_cost))
             self.costs[:, k] = np.minimum(left_out - distortion.constants(), most)
         # items of weight zero have hardly any weight instead, so that they prefer what is near
-        self.priced, mass = distortion, distortion.mass
+        self.weighted, mass = distortion, distortion.sample_weight
         if len(mass) and not mass.all():
-            self.priced = distortion.reweighted(np.where(mass > 0, mass, 1e-9 * mass[mass > 0].min()))
+            self.weighted = distortion.reweighted(np.where(mass > 0, mass, 1e-9 * mass[mass > 0].min()))
         self.by_sums = distortion.by_sums and outlier_cost is None
         self.simple = self.by_sums and solver.plain
 
-    def run(self, centres: Floats, *, max_iter: int, tol: float, step: Callable[[float], bool]) -> Outcome:
+    def run(
+        self, centres: Floats, *, max_iter: int, tol: float, step: Callable[[float], bool]
+    ) -> LoopOutcome:
         """One start, from given centres."""
-        self.found: Sized | None = None
+        self.found: BoundedLabels | None = None
         self.tight = not self.simple
         return super().run(centres, max_iter=max_iter, tol=tol, step=step)
 
@@ -85,11 +89,11 @@ class SizedLoop(PrototypeLoop):
         if not self.tight:
             n_nearest = self._assign_free(*self.distortion.linear(centres))
             if self.bounds.missed(self.labels) == 0:
-                self.found = Sized(self.labels, np.zeros(self.sized.n_nodes))
+                self.found = BoundedLabels(self.labels, np.zeros(self.sized.n_nodes))
                 self.filled = False
                 return n_nearest
             before = None  # these labels do not fit
-        self.priced.fill_costs(centres, self.costs[:, : self.k])
+        self.weighted.fill_costs(centres, self.costs[:, : self.k])
         self.filled = True
         potentials = None if self.found is None else self.found.potentials
         found = self.sized.solve(self.costs, before, potentials, last=last)
@@ -102,7 +106,7 @@ class SizedLoop(PrototypeLoop):
         self.found = found
         moved, distortion = np.flatnonzero(found.labels != self.labels), self.distortion
         if distortion.by_sums:
-            of_items = distortion.points, distortion.factor, distortion.mass
+            of_items = distortion.points, distortion.row_scale, distortion.sample_weight
             self._shift_totals(moved, self.labels, found.labels, *of_items)
         self.labels = found.labels.astype(np.int32, copy=True)
         self.penalty = self._penalty()
@@ -115,7 +119,7 @@ class SizedLoop(PrototypeLoop):
             total += self.pair_penalty(self.labels)
         if self.outlier_cost is not None:
             mass = self.distortion.weights(np.flatnonzero(self.labels == self.k)).sum()
-            total += self.share * self.outlier_cost * float(mass)
+            total += self.objective_factor * self.outlier_cost * float(mass)
         return total
 
     def _inertia(self, centres: Floats) -> float:
@@ -123,7 +127,7 @@ class SizedLoop(PrototypeLoop):
 
     def _by_definition(self, centres: Floats) -> float:
         inside = self.labels < self.k
-        own = self.distortion.to_own(np.where(inside, self.labels, 0), centres)
+        own = self.distortion.cost_to_assigned(np.where(inside, self.labels, 0), centres)
         return max(float(own[inside].sum()), 0.0)
 
     def _update(self, centres: Floats) -> Floats:
@@ -140,24 +144,24 @@ class SizedLoop(PrototypeLoop):
             and bool((self.bounds.high >= 1).all())
         )
 
-    def _outcome(self, centres: Floats, history: list[float], n_iter: int, converged: bool) -> SizedOutcome:
+    def _outcome(self, centres: Floats, history: list[float], n_iter: int, converged: bool) -> BoundedOutcome:
         assert self.found is not None
-        prices, by_group = np.zeros(self.k), None
+        duals, by_group = np.zeros(self.k), None
         size = self.bounds.held(self.labels)[0]
         touched = (size <= self.bounds.low).any() or (size >= self.bounds.high).any()
         if touched or self.found.potentials.any() or self.bounds.groups is not None:
             if not self.filled:
-                self.priced.fill_costs(centres, self.costs[:, : self.k])
+                self.weighted.fill_costs(centres, self.costs[:, : self.k])
             self.found.labels = self.labels  # an empty cluster may have been refilled since
-            found, of_groups = self.sized.prices(self.costs, self.found)
-            prices = found[: self.k]
+            found, of_groups = self.sized.duals(self.costs, self.found)
+            duals = found[: self.k]
             if (size <= self.bounds.low).all():  # pinned: only differences mean something
-                prices = prices - prices.mean()
+                duals = duals - duals.mean()
             by_group = None if of_groups is None else of_groups[: self.k]
         missed = shortfalls(self.bounds, self.labels)
         inertia = self._by_definition(centres)
-        history[-1] = self.share * inertia + self._penalty()
-        return SizedOutcome(
+        history[-1] = self.objective_factor * inertia + self._penalty()
+        return BoundedOutcome(
             self.labels,
             centres,
             inertia,
@@ -167,7 +171,7 @@ class SizedLoop(PrototypeLoop):
             converged,
             shortfall=sum(one.amount for one in missed),
             bounds=self.bounds,
-            prices=prices,
-            group_prices=by_group,
+            duals=duals,
+            group_duals=by_group,
             missed=missed,
         )

@@ -9,13 +9,13 @@ from scipy import sparse
 
 from coterie._arrays import Floats, Labels
 from coterie.assign._sizes import SizeBounds
-from coterie.kmeans._engine.starts import Starts
+from coterie.kmeans._engine.starts import CentreStarts
 
 # The book's initialisation: draws of centres, and runs of plain k-means, before it takes what it has.
 _MAX_DRAWS, _MAX_RUNS = 50, 10
 
 
-def book_start(starts: Starts, bounds: SizeBounds, plain: Callable[[Floats], Labels]) -> Floats:
+def book_start(starts: CentreStarts, bounds: SizeBounds, plain: Callable[[Floats], Labels]) -> Floats:
     """Rows from which plain k-means meets the minima; the last ones drawn if there are none.
 
     Source: the experiments of the book's chapter 9.
@@ -36,7 +36,7 @@ def book_start(starts: Starts, bounds: SizeBounds, plain: Callable[[Floats], Lab
     return centres
 
 
-def within_range(starts: Starts) -> Floats:
+def within_range(starts: CentreStarts) -> Floats:
     """Centres drawn uniformly between the least and the largest value of each feature."""
     X = starts.distortion.points.X
     low, high = X.min(axis=0), X.max(axis=0)
@@ -44,4 +44,4 @@ def within_range(starts: Starts) -> Floats:
         low, high = low.toarray().ravel(), high.toarray().ravel()
     drawn = starts.rng.uniform(size=(starts.k, starts.distortion.points.d))
     centres = np.asarray(low + drawn * (high - low), dtype=np.float64)
-    return starts.distortion.stand_in(centres)
+    return starts.distortion.centres_from_means(centres)

@@ -23,7 +23,7 @@ RandomState = np.random.RandomState
 _SHAKEN = 0.7
 
 
-class Starts:
+class CentreStarts:
     """Centres to start from, for one set of data and constraints."""
 
     def __init__(self, distortion: Distortion, known: Constraints, k: int, rng: RandomState) -> None:
@@ -32,7 +32,7 @@ class Starts:
         # k-means++ counts no distance beyond this: what may be left out should not become a centre
         self.cap = np.inf
         # whether farthest-first looks at cannot-links between neighbourhoods
-        self.wary = False
+        self.avoid_cannot_linked = False
         self._means: Any = None
         self._by_component: Any = None
 
@@ -62,7 +62,7 @@ class Starts:
             inside = rank[group] >= 0
             items, group = self.items[inside], rank[group[inside]]
             total = np.bincount(group, self.distortion.weights(items), len(kept)).astype(np.float64)
-            sums = self.distortion.points.add_up(items, group, len(kept), self.distortion.factor)
+            sums = self.distortion.points.add_up(items, group, len(kept), self.distortion.row_scale)
             scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
             means = sparse.diags(scale) @ sums if sparse.issparse(sums) else sums * scale[:, None]
             self._means = means[total > 0], total[total > 0], number[kept][total > 0]
@@ -73,11 +73,11 @@ class Starts:
         means, mass, component = self._neighbourhoods()
         if not len(mass):
             return np.empty((0, self.distortion.points.d))
-        chosen = self._farthest_first(means, mass, component if self.wary else None)
+        chosen = self._farthest_first(means, mass, component if self.avoid_cannot_linked else None)
         centres = _dense(means[chosen])
         if len(chosen) < self.k:
             centres = np.concatenate([centres, self._apart_from(component[chosen])])
-        return self.distortion.stand_in(self.distortion.possible_centres(centres))
+        return self.distortion.centres_from_means(self.distortion.possible_centres(centres))
 
     def perturbed(self) -> Floats:
         """Neighbourhoods by weighted farthest-first, then the middle of the data, each feature shaken."""
@@ -87,7 +87,7 @@ class Starts:
         middle = self.distortion.total_of(np.arange(n)) / self.distortion.total
         shaken = middle * (1.0 + _SHAKEN * (self.rng.uniform(size=(self.k - len(chosen), d)) - 0.5))
         found = [_dense(means[chosen])] if chosen else []
-        return self.distortion.stand_in(np.concatenate([*found, shaken]))
+        return self.distortion.centres_from_means(np.concatenate([*found, shaken]))
 
     def _farthest_first(self, means: Any, mass: Floats, component: Index | None = None) -> list[int]:
         """All up to k; of more, the heaviest, then those of the largest distance to it, times both masses.
@@ -108,8 +108,8 @@ class Starts:
         far = np.full(len(mass), np.inf)
         while len(chosen) < self.k:
             last = chosen[-1]
-            gap = self.distortion.distances(means, _dense(means[[last]]))[:, 0]
-            far = np.minimum(far, gap * mass * mass[last])
+            distance = self.distortion.distances(means, _dense(means[[last]]))[:, 0]
+            far = np.minimum(far, distance * mass * mass[last])
             far[chosen] = -1.0
             allowed = far
             if component is not None:
@@ -136,12 +136,12 @@ class Starts:
     def random(self) -> Floats:
         """Rows at random, by their weight."""
         return self._as_rows(
-            drawn_by_weight(self.distortion.points.n, self.distortion.mass, self.k, self.rng)
+            drawn_by_weight(self.distortion.points.n, self.distortion.sample_weight, self.k, self.rng)
         )
 
     def _as_rows(self, items: Index) -> Floats:
         """Rows as centres."""
-        return self.distortion.stand_in(self.distortion.rows(items))
+        return self.distortion.centres_from_means(self.distortion.rows(items))
 
     def plus_plus(self, centres: Floats, *, joined: bool) -> Floats:
         """k-means++ on top of given centres: the next is drawn by its cost, the best of a few draws is kept.
@@ -150,26 +150,26 @@ class Starts:
         the centre, and the first centre is drawn among the items that constraints name.
         """
         distortion, rng, k = self.distortion, self.rng, self.k
-        n, mass = distortion.points.n, distortion.mass
+        n, mass = distortion.points.n, distortion.sample_weight
         trials = 2 + int(np.log(k))
         rows = chunk_rows(n, trials * distortion.points.d, 0)
         nearest = np.full(n, self.cap)
 
         def lower(start: int, stop: int) -> None:
             """Take the centres added last into account."""
-            cost = distortion.block(start, stop, added).min(axis=1)
+            cost = distortion.chunk_costs(start, stop, added).min(axis=1)
             np.minimum(nearest[start:stop], cost, out=nearest[start:stop])
 
         def potentials(start: int, stop: int) -> Floats:
             """What would remain, for each candidate."""
-            cost = np.minimum(distortion.block(start, stop, candidates), nearest[start:stop, None])
+            cost = np.minimum(distortion.chunk_costs(start, stop, candidates), nearest[start:stop, None])
             return mass[start:stop] @ cost if len(mass) else cost.sum(axis=0)
 
         if not len(centres):
             among = self.items if joined and len(self.items) else np.arange(n)
             running = np.cumsum(distortion.weights(among))
             at = np.searchsorted(running, rng.uniform() * running[-1], side="right")
-            centres = self._stand_ins(among[[min(int(at), len(among) - 1)]], joined)
+            centres = self._candidate_centres(among[[min(int(at), len(among) - 1)]], joined)
         added = centres
         over_chunks(lower, n, rows)
         while len(centres) < k:
@@ -177,14 +177,14 @@ class Starts:
             drawn = np.searchsorted(running, rng.uniform(size=trials) * running[-1])
             if not running[-1] > 0:  # nothing is left that is not a centre already
                 drawn = rng.randint(n, size=trials)
-            candidates = self._stand_ins(np.minimum(drawn, n - 1), joined)
+            candidates = self._candidate_centres(np.minimum(drawn, n - 1), joined)
             best = int(np.argmin(sum(over_chunks(potentials, n, rows))))
             added = candidates[[best]]
             centres = np.concatenate([centres, added])
             over_chunks(lower, n, rows)
         return centres
 
-    def _stand_ins(self, items: Index, joined: bool) -> Floats:
+    def _candidate_centres(self, items: Index, joined: bool) -> Floats:
         centres = self._as_rows(items)
         if joined and self.known.must_table.n + len(self.known.groups):
             if self._by_component is None:

@@ -6,7 +6,7 @@ from coterie._lazy import attach
 
 if TYPE_CHECKING:
     from coterie.kmeans._kernel.kernels import MAX_TABLE, ItemKernel
-    from coterie.kmeans._kernel.search import Descent, Found
+    from coterie.kmeans._kernel.search import Descent, KernelLabels
     from coterie.kmeans._kernel.similarities import contracted
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 from sklearn.utils.extmath import safe_sparse_dot
 
 from coterie._arrays import Floats, Index
-from coterie.base import compare, negative_entry, symmetric
+from coterie.base import distances_between, negative_entry, symmetric
 from coterie.distortion import Cosine, SquaredEuclidean
 from coterie.distortion._rows import canonical
 
@@ -63,7 +63,7 @@ class KernelMaker:
         if self.name == "polynomial":
             value = _squared_lengths(sample)
         else:
-            far = compare(sample, sample, "manhattan" if self.name == "laplacian" else "euclidean")
+            far = distances_between(sample, sample, "manhattan" if self.name == "laplacian" else "euclidean")
             i, j = np.triu_indices(len(rows), 1)
             value, weight = far[i, j], weight[i] * weight[j]
         # an item and its copy say nothing about the scale, nor do items of no weight; of sparse rows, the

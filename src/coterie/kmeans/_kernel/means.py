@@ -10,7 +10,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from coterie._arrays import Floats, Index, Labels
 from coterie.kmeans._kernel.kernels import ItemKernel, KernelMaker
-from coterie.kmeans._kernel.search import Prohibitions
+from coterie.kmeans._kernel.search import HardConstraints
 from coterie.kmeans._kernel.similarities import Units
 
 # Similarities that are held at a time.
@@ -41,7 +41,7 @@ class Means:
             inside = self.share[some].multiply(kernel.times(some, self.share))
             self.lengths += np.asarray(inside.sum(axis=0)).ravel()
 
-    def half_gaps(self, similarity: Floats) -> Floats:
+    def half_squared_distances(self, similarity: Floats) -> Floats:
         """Squared distances to the means, but for the lengths of the rows themselves."""
         return np.where(self.held, self.lengths - 2.0 * similarity, np.inf)
 
@@ -50,7 +50,7 @@ class Means:
         n = len(kernel.diagonal)
         rows = max(1, _BLOCK // n)
         parts = [np.arange(start, min(start + rows, n)) for start in range(0, n, rows)]
-        found = [self.half_gaps(kernel.times(part, self.share)).argmin(axis=1) for part in parts]
+        found = [self.half_squared_distances(kernel.times(part, self.share)).argmin(axis=1) for part in parts]
         return np.concatenate(found).astype(np.int32)
 
     def similarities(self, rows: Any, maker: KernelMaker | None, train: Any) -> Floats:
@@ -67,7 +67,7 @@ class Means:
         return found
 
     def place(
-        self, labels: Labels, kernel: ItemKernel, units: Units, hard: Prohibitions, unit: Index
+        self, labels: Labels, kernel: ItemKernel, units: Units, hard: HardConstraints, unit: Index
     ) -> None:
         """Bring units without mass, of which no price speaks, to their nearest mean as far as they may."""
         # entries of a kernel are there too, times a weight of 0
@@ -80,8 +80,8 @@ class Means:
         first = np.searchsorted(unit[order], np.arange(units.m + 1))
         for u in light.tolist():
             items = order[first[u] : first[u + 1]]
-            gap = self.half_gaps(kernel.times(items, self.share)).sum(axis=0)
+            half_squared = self.half_squared_distances(kernel.times(items, self.share)).sum(axis=0)
             if count[labels[u]] > 1:
                 count[labels[u]] -= 1
-                labels[u] = int(np.argmin(np.where(hard.open_to(u, labels), gap, np.inf)))
+                labels[u] = int(np.argmin(np.where(hard.open_to(u, labels), half_squared, np.inf)))
                 count[labels[u]] += 1

@@ -65,17 +65,17 @@ class Forbidden(NamedTuple):
     core_of: Index
     indptr: Index
     to: Index
-    entry_ptr: Index
-    entry_row: Index
-    entry_minus: Index
-    entry_binds: Any
-    entry_mass: Index
+    member_ptr: Index
+    member_group: Index
+    except_group: Index
+    member_binds: Any
+    member_count: Index
     counts: Index
     row_ptr: Index
     row_unit: Index
 
 
-class Scratch(NamedTuple):
+class KernelScratch(NamedTuple):
     """Units that move together, where to and where from; and room for one number a cluster."""
 
     units: Index
@@ -112,12 +112,12 @@ def ban(c: int, hard: Any, labels: Any, banned: Any) -> None:
         banned[h] = 0
     for t in range(hard.indptr[c], hard.indptr[c + 1]):
         banned[labels[hard.to[t]]] = 1
-    for e in range(hard.entry_ptr[c], hard.entry_ptr[c + 1]):
-        if hard.entry_binds[e]:
+    for e in range(hard.member_ptr[c], hard.member_ptr[c + 1]):
+        if hard.member_binds[e]:
             for h in range(banned.shape[0]):
-                met = hard.counts[hard.entry_row[e], h]
-                if hard.entry_minus[e] >= 0:
-                    met -= hard.counts[hard.entry_minus[e], h]
+                met = hard.counts[hard.member_group[e], h]
+                if hard.except_group[e] >= 0:
+                    met -= hard.counts[hard.except_group[e], h]
                 if met > 0:
                     banned[h] = 1
 
@@ -149,9 +149,9 @@ def _move(u: int, b: int, terms: Any, hard: Any, sums: Any, out: Any) -> None:
         R[terms.row_of[t], b] += terms.row_value[t]
     c = hard.core_of[u]
     if c >= 0:
-        for e in range(hard.entry_ptr[c], hard.entry_ptr[c + 1]):
-            hard.counts[hard.entry_row[e], a] -= hard.entry_mass[e]
-            hard.counts[hard.entry_row[e], b] += hard.entry_mass[e]
+        for e in range(hard.member_ptr[c], hard.member_ptr[c + 1]):
+            hard.counts[hard.member_group[e], a] -= hard.member_count[e]
+            hard.counts[hard.member_group[e], b] += hard.member_count[e]
 
 
 @kernel
@@ -211,11 +211,11 @@ def _fits(u: int, hard: Any, labels: Any) -> bool:
     for t in range(hard.indptr[c], hard.indptr[c + 1]):
         if labels[hard.to[t]] == h:
             return False
-    for e in range(hard.entry_ptr[c], hard.entry_ptr[c + 1]):
-        if hard.entry_binds[e]:
-            minus = hard.entry_minus[e]
-            less = hard.counts[minus, h] if minus >= 0 else hard.entry_mass[e]
-            if hard.counts[hard.entry_row[e], h] > less:
+    for e in range(hard.member_ptr[c], hard.member_ptr[c + 1]):
+        if hard.member_binds[e]:
+            minus = hard.except_group[e]
+            less = hard.counts[minus, h] if minus >= 0 else hard.member_count[e]
+            if hard.counts[hard.member_group[e], h] > less:
                 return False
     return True
 
@@ -266,7 +266,19 @@ def flip_chains(
     `seen` (with numbers from `clock` on, k for each unit), the scratch.
     """
     labels, chain, target = sums.labels, scratch.units, scratch.target
-    core_of, hard_ptr, hard_to, entry_ptr, entry_row, entry_minus, entry_binds, _, _, row_ptr, row_unit = hard
+    (
+        core_of,
+        hard_ptr,
+        hard_to,
+        member_ptr,
+        member_group,
+        except_group,
+        member_binds,
+        _,
+        _,
+        group_ptr,
+        group_unit,
+    ) = hard
     k = sums.q.shape[0]
     flips = 0
     for position in range(start, stop):
@@ -295,17 +307,17 @@ def flip_chains(
                         chain[n] = v
                         target[n] = back
                         n += 1
-                for e in range(entry_ptr[c], entry_ptr[c + 1]):
-                    if n == 0 or not entry_binds[e]:
+                for e in range(member_ptr[c], member_ptr[c + 1]):
+                    if n == 0 or not member_binds[e]:
                         continue
-                    for t in range(row_ptr[entry_row[e]], row_ptr[entry_row[e] + 1]):
-                        v = row_unit[t]
+                    for t in range(group_ptr[member_group[e]], group_ptr[member_group[e] + 1]):
+                        v = group_unit[t]
                         if labels[v] != to or seen[v] == clock:
                             continue
                         alike = False
-                        if entry_minus[e] >= 0:
-                            for g in range(entry_ptr[core_of[v]], entry_ptr[core_of[v] + 1]):
-                                alike = alike or entry_row[g] == entry_minus[e]
+                        if except_group[e] >= 0:
+                            for g in range(member_ptr[core_of[v]], member_ptr[core_of[v] + 1]):
+                                alike = alike or member_group[g] == except_group[e]
                         if alike:
                             continue
                         if n == chain.shape[0]:
@@ -321,19 +333,26 @@ def flip_chains(
 
 
 @kernel
-def move_blocks(
-    terms: Any, hard: Any, sums: Any, block_ptr: Any, block_unit: Any, start: int, stop: int, scratch: Any
+def move_chunklets(
+    terms: Any,
+    hard: Any,
+    sums: Any,
+    chunklet_ptr: Any,
+    chunklet_unit: Any,
+    start: int,
+    stop: int,
+    scratch: Any,
 ) -> int:
     """Bring each of the blocks `start` to `stop` together where that pays most; returns the number of moves.
 
     Written: `sums`, counts, the scratch (of the length of the longest block).
     """
     moves = 0
-    for block in range(start, stop):
+    for chunklet in range(start, stop):
         for h in range(sums.q.shape[0]):
             n = 0
-            for t in range(block_ptr[block], block_ptr[block + 1]):
-                u = block_unit[t]
+            for t in range(chunklet_ptr[chunklet], chunklet_ptr[chunklet + 1]):
+                u = chunklet_unit[t]
                 if sums.labels[u] != h:
                     scratch.units[n] = u
                     scratch.target[n] = h

@@ -16,11 +16,19 @@ import numpy as np
 
 from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import in_slices
-from coterie.assign._core import build_core, count_rows, turned
+from coterie.assign._core import build_core, group_counts, rotated
 from coterie.assign._hard import HardSolver
 from coterie.base import least_eigenvalue
 from coterie.constraints import Constraints
-from coterie.kmeans._kernel.moves import Forbidden, Scratch, Sums, ban, flip_chains, move_blocks, sweep
+from coterie.kmeans._kernel.moves import (
+    Forbidden,
+    KernelScratch,
+    Sums,
+    ban,
+    flip_chains,
+    move_chunklets,
+    sweep,
+)
 from coterie.kmeans._kernel.similarities import Units, indicator
 
 # Units of a chain or block that are moved together.
@@ -28,7 +36,7 @@ _MAX_TOGETHER = 64
 
 
 @dataclass
-class Found:
+class KernelLabels:
     """What a start came to."""
 
     labels: Labels
@@ -65,7 +73,7 @@ class Descent(ABC):
     def _together(self) -> bool:
         """Moves of several units: whether any was made."""
 
-    def descend(self, labels: Labels, max_iter: int, step: Callable[[float], bool]) -> Found:
+    def descend(self, labels: Labels, max_iter: int, step: Callable[[float], bool]) -> KernelLabels:
         """Move units as long as that pays; the objective never rises."""
         history, converged, n_iter = [self._set(labels)], False, 0
         while n_iter < max_iter and not converged:
@@ -81,10 +89,10 @@ class Descent(ABC):
                 break
         labels = self.labels
         history[-1] = self._set(labels)
-        return Found(labels, history[-1], history, n_iter, converged)
+        return KernelLabels(labels, history[-1], history, n_iter, converged)
 
 
-class Prohibitions:
+class HardConstraints:
     """Hard cannot-links and groups between the units, and legal labels to begin with."""
 
     def __init__(self, known: Constraints, unit: Index, k: int, rng: np.random.RandomState) -> None:
@@ -103,9 +111,9 @@ class Prohibitions:
         """Where each unit is cheapest, but for what is forbidden; never dearer than legal `labels`."""
         found = cost.argmin(axis=1).astype(np.int32)
         if self.solver is not None:
-            price = cost[self.units] - cost[self.units].min(axis=1, keepdims=True)
-            start = self.solver.first(price) if labels is None else labels[self.units]
-            found[self.units] = self.solver.improve(price, start)[0]
+            excess_cost = cost[self.units] - cost[self.units].min(axis=1, keepdims=True)
+            start = self.solver.first(excess_cost) if labels is None else labels[self.units]
+            found[self.units] = self.solver.improve(excess_cost, start)[0]
         return found
 
     def open_to(self, u: int, labels: Labels) -> Any:
@@ -123,47 +131,47 @@ class Prohibitions:
             core_of=self.core_of,
             indptr=core.indptr,
             to=self.units[core.indices],
-            entry_ptr=core.entry_ptr,
-            entry_row=core.entry_row,
-            entry_minus=core.entry_minus,
-            entry_binds=np.isinf(core.entry_weight),
-            entry_mass=core.entry_mass,
-            counts=count_rows(core, labels[self.units], self.k),
-            row_ptr=core.row_ptr,
-            row_unit=self.units[core.row_unit],
+            member_ptr=core.member_ptr,
+            member_group=core.member_group,
+            except_group=core.except_group,
+            member_binds=np.isinf(core.member_weight),
+            member_count=core.member_count,
+            counts=group_counts(core, labels[self.units], self.k),
+            row_ptr=core.group_ptr,
+            row_unit=self.units[core.group_unit],
         )
 
 
-def blocks_of(known: Constraints, unit: Index) -> tuple[Index, Index]:
+def chunklets_of(known: Constraints, unit: Index) -> tuple[Index, Index]:
     """Units that soft must-links and equal labels join: blocks of two units and more, none too large."""
     items = known.constrained_items
     if not len(items):
         return np.zeros(1, dtype=np.int64), items
     units, first = np.unique(unit[items], return_index=True)
-    block = known.components[items[first]]
-    order = np.argsort(block, kind="stable")
-    starts = np.flatnonzero(np.concatenate([[True], np.diff(block[order]) > 0]))
+    chunklet = known.components[items[first]]
+    order = np.argsort(chunklet, kind="stable")
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(chunklet[order]) > 0]))
     length = np.diff(np.append(starts, len(order)))
     fits = (length > 1) & (length <= _MAX_TOGETHER)
     pointer = np.concatenate([[0], np.cumsum(length[fits])]).astype(np.int64)
     return pointer, units[order][np.repeat(fits, length)]
 
 
-class Search(Descent):
+class KernelSearch(Descent):
     """Labels of the units; one for all starts of a fit."""
 
     def __init__(
         self,
         units: Units,
-        hard: Prohibitions,
-        blocks: tuple[Index, Index],
+        hard: HardConstraints,
+        chunklets: tuple[Index, Index],
         constant: float,
         rng: np.random.RandomState,
-        said: Units | None = None,
+        stated_units: Units | None = None,
     ) -> None:
-        self.units, self.hard, self.blocks, self.constant, self.rng = units, hard, blocks, constant, rng
+        self.units, self.hard, self.chunklets, self.constant, self.rng = units, hard, chunklets, constant, rng
         # of a positive semidefinite kernel with statements, the statements alone: only they can be negative
-        self.said = said
+        self.stated_units = stated_units
         self._shift: float | None = None
         self.k = hard.k
 
@@ -214,7 +222,7 @@ class Search(Descent):
 
     def _sweep(self) -> bool:
         units = self.units
-        order = turned(np.arange(units.m), self.rng)
+        order = rotated(np.arange(units.m), self.rng)
         work = 1 + self.k * (1 + units.X.shape[1] + units.rows.nnz // units.m)
         work += units.graph.nnz // units.m + 2 * len(units.table)
         common = units.terms, self._hard, self._sums, order
@@ -230,27 +238,27 @@ class Search(Descent):
         each = 1 + k + units.X.shape[1] + 2 * len(units.table) + units.graph.nnz // units.m
         work = 2 * _MAX_TOGETHER * k * each
         chain, target, before = np.empty((3, _MAX_TOGETHER), dtype=np.int64)
-        scratch = Scratch(chain, target, before, np.empty(k))
+        scratch = KernelScratch(chain, target, before, np.empty(k))
         common = units.terms, self._hard, self._sums
-        acting, (pointer, members) = self.hard.acting, self.blocks
+        acting, (pointer, members) = self.hard.acting, self.chunklets
         seen = np.full(units.m if len(acting) else 0, -1, dtype=np.int64)
         moves = 0
         for start, stop in in_slices(len(acting), work):
             moves += flip_chains(*common, acting, start, stop, seen, start * k, scratch)
         for start, stop in in_slices(len(pointer) - 1, work):
-            moves += move_blocks(*common, pointer, members, start, stop, scratch)
+            moves += move_chunklets(*common, pointer, members, start, stop, scratch)
         return moves > 0
 
     # ---- batch updates --------------------------------------------------------------------------------
 
-    def batch(self, labels: Labels, max_iter: int, step: Callable[[float], bool]) -> Found:
+    def batch(self, labels: Labels, max_iter: int, step: Callable[[float], bool]) -> KernelLabels:
         """The paper's updates: raise the diagonal until the similarities are a kernel, then move all at once.
 
         The shift makes the own cluster look near, so that it may stop early; the best labels met are kept.
         """
         units, mass = self.units, self.units.mass
         if self._shift is None:
-            self._shift = shift_of(units if self.said is None else self.said)
+            self._shift = shift_of(units if self.stated_units is None else self.stated_units)
         shift = self._shift
         best, objective = labels.copy(), self._set(labels)
         history = [objective]
@@ -274,7 +282,7 @@ class Search(Descent):
             labels = found
             if step(now) or converged:
                 break
-        return Found(best, self._set(best), [*history[:-1], objective], n_iter, converged)
+        return KernelLabels(best, self._set(best), [*history[:-1], objective], n_iter, converged)
 
 
 def filled(labels: Labels, cost: Floats, heavy: Index, k: int) -> Labels:

@@ -94,7 +94,7 @@ class Units:
             found = found + self.rows @ (self.factor.reshape(-1, *[1] * (vectors.ndim - 1)) * sums)
         return found
 
-    def gaps(self, groups: Any) -> Floats:
+    def squared_distances(self, groups: Any) -> Floats:
         """Squared distance, in the space of the kernel, of the mean of each unit to that of each group.
 
         A unit without mass has no mean; it is at 0 from everything.

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from coterie._arrays import Floats, Index, Labels
 from coterie.constraints import Constraints
 from coterie.kmeans._engine.starts import RandomState, drawn_by_weight
-from coterie.kmeans._kernel.search import Prohibitions, filled
+from coterie.kmeans._kernel.search import HardConstraints, filled
 from coterie.kmeans._kernel.similarities import Units, indicator
 
 # Components among which farthest-first chooses; of more, the heaviest.
@@ -33,7 +33,7 @@ class KernelStarts:
         units: Units,
         known: Constraints,
         unit: Index,
-        hard: Prohibitions,
+        hard: HardConstraints,
         is_graph: bool,
         rng: RandomState,
     ) -> None:
@@ -94,20 +94,20 @@ class KernelStarts:
             # a search through the graph for each that is chosen, not for each that might be
             units, starts = np.concatenate(seeds), np.cumsum([0, *[len(part) for part in seeds[:-1]]])
 
-            def gaps(at: int) -> Floats:
+            def distance_from(at: int) -> Floats:
                 return np.minimum.reduceat(self._hops(seeds[at])[units], starts)
         else:
             far = self._between(groups)
 
-            def gaps(at: int) -> Floats:
+            def distance_from(at: int) -> Floats:
                 return far[at]
 
         chosen = [0]
-        nearest = gaps(0).copy()
+        nearest = distance_from(0).copy()
         while len(chosen) < self.k:
             nearest[chosen] = -np.inf
             chosen.append(int(np.argmax(nearest)))
-            nearest = np.minimum(nearest, gaps(chosen[-1]))
+            nearest = np.minimum(nearest, distance_from(chosen[-1]))
         return [seeds[at] for at in chosen]
 
     def _between(self, groups: Any) -> Floats:
@@ -147,7 +147,7 @@ class KernelStarts:
         if n_tries == 1:
             return int(tries[0])
         ones = sparse.csr_matrix((np.ones(n_tries), (tries, np.arange(n_tries))), (self.units.m, n_tries))
-        left = mass @ np.minimum(nearest[:, None], self.units.gaps(ones))
+        left = mass @ np.minimum(nearest[:, None], self.units.squared_distances(ones))
         return int(tries[int(np.argmin(left))])
 
     def _nearest(self, seeds: list[Index]) -> Floats:
@@ -159,7 +159,7 @@ class KernelStarts:
             share = np.divide(1.0, self.units.mass, out=np.zeros(self.units.m), where=self.units.mass > 0)
             near = self.units.times(groups).max(axis=1) * share
             return np.maximum(near.max() - near, 0.0)
-        return self.units.gaps(groups).min(axis=1)
+        return self.units.squared_distances(groups).min(axis=1)
 
     def _groups(self, seeds: list[Index]) -> Any:
         at = np.repeat(np.arange(len(seeds)), [len(part) for part in seeds])
@@ -173,7 +173,7 @@ class KernelStarts:
         if self.grows:
             cost = self._grown(seeds)
         else:
-            cost = self.units.gaps(self._groups(seeds)) * self.units.mass[:, None]
+            cost = self.units.squared_distances(self._groups(seeds)) * self.units.mass[:, None]
             # of several seeds in one place, each keeps its own cluster
             for at, part in enumerate(seeds):
                 cost[part, at] = np.minimum(cost[part, at], cost[part].min(axis=1) - self._little(cost))
@@ -218,4 +218,4 @@ class KernelStarts:
         """What each unit costs in each cluster of some labels."""
         if self.grows:
             return -self.units.times(indicator(labels, self.k))
-        return self.units.gaps(indicator(labels, self.k)) * self.units.mass[:, None]
+        return self.units.squared_distances(indicator(labels, self.k)) * self.units.mass[:, None]

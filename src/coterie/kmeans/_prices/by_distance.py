@@ -64,12 +64,12 @@ class PricedPairs(SoftSolver):
         if self._priced_for is self.distortion.metric:
             return
         self._priced_for = self.distortion.metric
-        gaps = self.distortion.gaps(self.rows, self.i, self.j)
+        distance = self.distortion.pair_distances(self.rows, self.i, self.j)
         most = self.distortion.ceiling()
-        by_cluster = gaps.ndim == 2
+        by_cluster = distance.ndim == 2
         strength, cannot = (v[:, None] if by_cluster else v for v in (self.strength, self.cannot))
         # of a must-link what it would be to be apart in each cluster, halved for either end
-        self.pair_price = strength * np.where(cannot, np.maximum(most - gaps, 0.0), gaps)
+        self.pair_price = strength * np.where(cannot, np.maximum(most - distance, 0.0), distance)
         together = np.where(cannot, self.pair_price, -self.pair_price)
         if by_cluster:
             must = np.flatnonzero(~self.cannot & (self.ends[0] != self.ends[1]))
@@ -107,10 +107,10 @@ class PricedPairs(SoftSolver):
         of_item = labels[self.core.unit]
         rows = self._broken(of_item)
         apart = self.cannot[rows]
-        pull = np.where(apart, -1.0, 1.0) * self.strength[rows]
-        return BrokenPairs(self.rows, self.i[rows], self.j[rows], pull, apart, of_item, self.k)
+        signed_strength = np.where(apart, -1.0, 1.0) * self.strength[rows]
+        return BrokenPairs(self.rows, self.i[rows], self.j[rows], signed_strength, apart, of_item, self.k)
 
-    def parts(self, labels: Labels) -> tuple[float, float]:
+    def penalties(self, labels: Labels) -> tuple[float, float]:
         """What broken must-links and broken cannot-links cost, by labels of the items of the core."""
         rows = self._broken(labels)
         price = self.pair_price[rows]
@@ -121,10 +121,10 @@ class PricedPairs(SoftSolver):
         return float(price[~apart].sum()), float(price[apart].sum())
 
     def penalty(self, labels: Labels) -> float:
-        return sum(self.parts(labels[self.core.unit]))
+        return sum(self.penalties(labels[self.core.unit]))
 
     def final_penalty(self, labels: Labels) -> float:
-        return sum(self.parts(labels[self.core.items]))
+        return sum(self.penalties(labels[self.core.items]))
 
 
 def _above_least(cost: Floats) -> Floats:

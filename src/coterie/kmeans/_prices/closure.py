@@ -47,7 +47,7 @@ class Components:
 
     Attributes
     ----------
-    part : array of int
+    component : array of int
         The component of each item; -1 where nothing follows.
     n : int
         Number of components.
@@ -55,7 +55,7 @@ class Components:
         1 where two keep away from each other.
     """
 
-    part: Index
+    component: Index
     n: int
     away: Any
 
@@ -63,8 +63,10 @@ class Components:
     def of(cls, structure: Constraints) -> Components:
         """The components of the constrained items, sorted; labels and hard pairs join too."""
         items, table = structure.constrained_items, structure.cannot_table
-        number, part, size = np.unique(structure.components[items], return_inverse=True, return_counts=True)
-        ends = part[np.searchsorted(items, table.ij[table.active])]
+        number, component, size = np.unique(
+            structure.components[items], return_inverse=True, return_counts=True
+        )
+        ends = component[np.searchsorted(items, table.ij[table.active])]
         n = len(number)
         both = np.concatenate([ends, ends[:, ::-1]])
         away = sparse.csr_matrix((np.ones(len(both)), (both[:, 0], both[:, 1])), (n, n))
@@ -76,23 +78,23 @@ class Components:
         kept = np.flatnonzero((size > 2) | (several & keeps) | (away @ several.astype(float) > 0))
         rank = np.full(n, -1, dtype=np.int64)
         rank[kept] = np.arange(len(kept))
-        return cls(rank[part], len(kept), away[kept][:, kept].tocsr())
+        return cls(rank[component], len(kept), away[kept][:, kept].tocsr())
 
     @property
     def n_pairs(self) -> int:
         """How many pairs the components stand for."""
-        size = np.bincount(self.part[self.part >= 0], minlength=self.n)
+        size = np.bincount(self.component[self.component >= 0], minlength=self.n)
         return int(size @ (size - 1) + size @ (self.away @ size)) // 2
 
     def n_sums(self, rows: Any, k: int) -> int:
         """How many numbers the sums by component and cluster take."""
         if sparse.issparse(rows):
-            return self.n * k * min(rows.shape[1], rows[np.flatnonzero(self.part >= 0)].nnz)
+            return self.n * k * min(rows.shape[1], rows[np.flatnonzero(self.component >= 0)].nnz)
         return self.n * k * int(rows.shape[1])
 
     def follows(self, i: Index, j: Index) -> Any:
         """Which pairs of items (by their place) are among those that the components stand for."""
-        return (self.part[i] >= 0) & (self.part[j] >= 0)
+        return (self.component[i] >= 0) & (self.component[j] >= 0)
 
 
 class ClosedPairs(PricedPairs):
@@ -117,14 +119,14 @@ class ClosedPairs(PricedPairs):
         self.acting, self.idle = np.arange(core.n_units), np.empty(0, dtype=np.int64)
         # the components have these pairs at the typical strength already
         self.strength = weight * (pairs.strength - typical * self.closed.follows(self.i, self.j))
-        self.inside = np.flatnonzero(self.closed.part >= 0)
+        self.inside = np.flatnonzero(self.closed.component >= 0)
         # sums have only the features that these items have at all
         self.columns: Any = slice(None)
         if sparse.issparse(self.rows):
             self.columns = np.unique(self.rows[self.inside].indices)
-        self.part_inside = self.closed.part[self.inside]
-        self.part = np.full(core.n_units, -1, dtype=np.int64)
-        self.part[core.unit] = self.closed.part
+        self.component_inside = self.closed.component[self.inside]
+        self.component = np.full(core.n_units, -1, dtype=np.int64)
+        self.component[core.unit] = self.closed.component
         self.join = sparse.csr_matrix(
             (np.ones(len(self.inside)), (core.unit[self.inside], np.arange(len(self.inside)))),
             (core.n_units, len(self.inside)),
@@ -151,7 +153,7 @@ class ClosedPairs(PricedPairs):
 
     def sums(self, labels: Labels, rows: Any) -> tuple[Floats, Floats]:
         """Number and vector sum of the items of each component in each cluster; rows of the items inside."""
-        cell = self.part_inside * self.k + labels[self.inside]
+        cell = self.component_inside * self.k + labels[self.inside]
         n = self.closed.n * self.k
         gather = sparse.csr_matrix((np.ones(len(cell)), (cell, np.arange(len(cell)))), (n, len(cell)))
         summed = gather @ rows
@@ -161,12 +163,12 @@ class ClosedPairs(PricedPairs):
 
     def _squares_by(self, labels: Labels) -> Floats:
         """Squares of the items of each component in each cluster, summed."""
-        cell = self.part_inside * self.k + labels[self.inside]
+        cell = self.component_inside * self.k + labels[self.inside]
         found = np.bincount(cell, self.squares, self.closed.n * self.k).astype(np.float64)
         return found.reshape(-1, self.k)
 
-    def parts(self, labels: Labels) -> tuple[float, float]:
-        must, cannot = super().parts(labels)
+    def penalties(self, labels: Labels) -> tuple[float, float]:
+        must, cannot = super().penalties(labels)
         count, summed = self.sums(labels, self.spots)
         square = self._squares_by(labels)
         # pairs of a component that are apart: all of them, less those in one cluster
@@ -175,8 +177,8 @@ class ClosedPairs(PricedPairs):
         must += self.inferred * float(whole.sum() - together.sum())
         away = self.closed.away
         met = np.einsum("ch,ch->", summed.reshape(len(summed), -1), away @ summed.reshape(len(summed), -1))
-        gaps = float((count * (away @ square)).sum()) - float(met)
-        cannot += self.inferred * (0.5 * self.most * float((count * (away @ count)).sum()) - gaps)
+        distance = float((count * (away @ square)).sum()) - float(met)
+        cannot += self.inferred * (0.5 * self.most * float((count * (away @ count)).sum()) - distance)
         return must, cannot
 
     def broken(self, labels: Labels) -> ClosedBroken:
@@ -192,7 +194,7 @@ class ClosedPairs(PricedPairs):
         keeps, rows = self.closed.away, self.unit_rows
         summed += (keeps @ summed.reshape(len(summed), -1)).reshape(summed.shape)
         return Closure(
-            part=self.part,
+            component=self.component,
             mass=self.mass,
             square=self.unit_squares,
             inner=self.inner,
@@ -210,19 +212,19 @@ class ClosedPairs(PricedPairs):
             time=np.zeros(self.closed.n, dtype=np.int64),
         )
 
-    def ties(self, labels: Labels) -> Floats:
+    def coupling_cost(self, labels: Labels) -> Floats:
         """By stated pairs, and what a unit wins and pays through its component."""
-        stated = super().ties(labels)
+        stated = super().coupling_cost(labels)
         of_item = labels[self.core.unit]
         count, summed = self.sums(of_item, self.spots)
         square, away = self._squares_by(of_item), self.closed.away
-        units = np.flatnonzero(self.part >= 0)
-        at = self.part[units], labels[units]
+        units = np.flatnonzero(self.component >= 0)
+        at = self.component[units], labels[units]
         summed += (away @ summed.reshape(len(summed), -1)).reshape(summed.shape)
         dots = np.asarray(self.unit_rows[units].multiply(summed[at]).sum(axis=1)).ravel()
-        gaps = self.mass[units] * (square + away @ square)[at] - 2.0 * dots - self.inner[units]
-        gaps += self.unit_squares[units] * (count + away @ count)[at]
-        stated[units] += self.inferred * (self.most * self.mass[units] * (away @ count)[at] - gaps)
+        distance = self.mass[units] * (square + away @ square)[at] - 2.0 * dots - self.inner[units]
+        distance += self.unit_squares[units] * (count + away @ count)[at]
+        stated[units] += self.inferred * (self.most * self.mass[units] * (away @ count)[at] - distance)
         return stated
 
 
@@ -245,9 +247,9 @@ class ClosedBroken(BrokenPairs):
         together = np.einsum("ch,chj->j", count, second) - (first**2).sum(axis=(0, 1))
         away = solver.closed.away
         met = (away @ first.reshape(len(first), -1)).reshape(first.shape)
-        gaps = np.einsum("ch,chj->j", away @ count, second) - np.einsum("chj,chj->j", first, met)
+        distance = np.einsum("ch,chj->j", away @ count, second) - np.einsum("chj,chj->j", first, met)
         paid = 0.5 * self.strength * float((count * (away @ count)).sum())
-        stated[solver.columns] += self.strength * (whole - together - gaps)
+        stated[solver.columns] += self.strength * (whole - together - distance)
         return stated, boxes + paid
 
     def acting(self, rows: Any, metric: Floats) -> tuple[Floats, Floats]:
@@ -257,13 +259,13 @@ class ClosedBroken(BrokenPairs):
         rows = solver.narrow(rows)
         _, summed = solver.sums(self.labels, rows)
         away = (solver.closed.away @ summed.reshape(len(summed), -1)).reshape(summed.shape)
-        field = self.strength * (summed.sum(axis=1, keepdims=True) - summed - away)
-        own = field[solver.part_inside, self.labels[inside]] * metric[solver.columns]
+        inferred_sums = self.strength * (summed.sum(axis=1, keepdims=True) - summed - away)
+        own = inferred_sums[solver.component_inside, self.labels[inside]] * metric[solver.columns]
         if sparse.issparse(rows):
             by_row[inside] += np.asarray(rows.multiply(own).sum(axis=1)).ravel()
         else:
             by_row[inside] += np.einsum("ij,ij->i", rows, own)
-        met[solver.columns] += np.einsum("chj,chj->j", summed, field)
+        met[solver.columns] += np.einsum("chj,chj->j", summed, inferred_sums)
         return met, by_row
 
 
@@ -284,16 +286,16 @@ def written_closure(
     """
     items = structure.constrained_items
     found = Components.of(structure)
-    inside = np.flatnonzero(found.part >= 0)
-    order = inside[np.argsort(found.part[inside], kind="stable")]
-    start = np.concatenate([[0], np.cumsum(np.bincount(found.part[inside], minlength=found.n))])
+    inside = np.flatnonzero(found.component >= 0)
+    order = inside[np.argsort(found.component[inside], kind="stable")]
+    start = np.concatenate([[0], np.cumsum(np.bincount(found.component[inside], minlength=found.n))])
     typical = float(pairs.strength.mean())
     i, j = np.searchsorted(items, pairs.ij).T
     follows = found.follows(i, j)
-    between = np.sort(np.column_stack([found.part[i], found.part[j]]), axis=1)
-    block = between[:, 0] * found.n + between[:, 1]
+    between = np.sort(np.column_stack([found.component[i], found.component[j]]), axis=1)
+    pair_code = between[:, 0] * found.n + between[:, 1]
     n_stated = dict(
-        zip(*(part.tolist() for part in np.unique(block[follows], return_counts=True)), strict=True)
+        zip(*(part.tolist() for part in np.unique(pair_code[follows], return_counts=True)), strict=True)
     )
     parts: list[tuple[Any, Any, bool, float]] = []
     drawn: list[int] = []
@@ -322,7 +324,7 @@ def written_closure(
             others = n_all - n_stated.get(drawn[-1], 0)
             strength = typical * others / max(int(kept.sum()), 1)
             parts.append((mine[a[kept]], theirs[z[kept]], b != c, strength))
-    rest = np.where(follows & ~np.isin(block, drawn), pairs.strength - typical, pairs.strength)
+    rest = np.where(follows & ~np.isin(pair_code, drawn), pairs.strength - typical, pairs.strength)
     left_over = rest != 0
     ends = [np.column_stack([items[a], items[z]]) for a, z, _, _ in parts]
     return StatedPairs(

@@ -24,7 +24,7 @@ from coterie.assign._pairs import Energy
 from coterie.constraints import Constraints
 from coterie.constraints._model import StatedPairs
 from coterie.distortion import SquaredEuclidean
-from coterie.kmeans._engine.loop import Outcome, PrototypeLoop
+from coterie.kmeans._engine.loop import LoopOutcome, PrototypeLoop
 from coterie.kmeans._engine.starts import RandomState
 from coterie.kmeans._prices.by_distance import PricedPairs
 
@@ -111,7 +111,7 @@ class PricedByCentres(PricedPairs):
         self.quarter = sparse.csr_matrix((quarter, at), (self.core.n_units, n))
         pulls = np.where(self.cannot, 0.0, 0.5 * s)[self.between]
         self.coupling = np.bincount(self.edge, np.tile(pulls, 2), len(self.base)).astype(np.float64)
-        self.large_blocks = bool((np.diff(self.core.block_ptr) > 2).any())
+        self.large_blocks = bool((np.diff(self.core.chunklet_ptr) > 2).any())
         self.D: Floats = np.empty((n, k))
         self.near = np.empty((n, 2), dtype=np.int64)
         self.together = np.empty((len(s), k))
@@ -158,7 +158,7 @@ class PricedByCentres(PricedPairs):
         energy = super().energy(cost)
         return energy if self.linear else energy._replace(coupling=self.coupling, apart=self.C)
 
-    def parts(self, labels: Labels) -> tuple[float, float]:
+    def penalties(self, labels: Labels) -> tuple[float, float]:
         given = self.i, self.j, self.cannot, self.strength, self.together
         must, cannot = _paid(self.D, self.C, *given, labels)
         return float(must), float(cannot)
@@ -167,7 +167,7 @@ class PricedByCentres(PricedPairs):
         """The same, from differences where X is dense: prices are sums of squares."""
         labels = labels[self.items]
         if not self.linear or sparse.issparse(self.distortion.points.X):
-            return sum(self.parts(labels))
+            return sum(self.penalties(labels))
         a, b, cut, same = self._broken_by(labels)
         far, n = self._farther(same, a[same])
         there = n >= 0
@@ -216,7 +216,7 @@ class PricedByCentres(PricedPairs):
                 return other
         return found
 
-    def ties(self, labels: Labels) -> Floats:
+    def coupling_cost(self, labels: Labels) -> Floats:
         """What each unit would gain by a cluster of its own, with its centre where the unit is."""
         a, b = (labels[end].astype(np.int64) for end in self.ends)
         i, j, s, D = self.i, self.j, self.strength, self.D
@@ -247,14 +247,14 @@ class PricedByCentres(PricedPairs):
         step = _rows_at_once(points.d)
         for start in range(0, len(out), step):
             part = slice(start, start + step)
-            gap = points.X[self.items[self.i[part]]] - points.X[self.items[self.j[part]]]
-            square = gap.multiply(gap).sum(axis=1) if sparse.issparse(gap) else (gap * gap).sum(axis=1)
+            diff = points.X[self.items[self.i[part]]] - points.X[self.items[self.j[part]]]
+            square = diff.multiply(diff).sum(axis=1) if sparse.issparse(diff) else (diff * diff).sum(axis=1)
             out[part] = np.asarray(square).ravel()
         return out
 
     # ---- centres --------------------------------------------------------------------------------------
 
-    def pull(self, labels: Labels, centres: Floats) -> tuple[Floats, Floats] | None:
+    def centre_contributions(self, labels: Labels, centres: Floats) -> tuple[Floats, Floats] | None:
         """Points that broken pairs want in a cluster: half of them across a must-link, whole farther ends."""
         if not self.linear or not len(self.i):
             return None
@@ -269,30 +269,32 @@ class PricedByCentres(PricedPairs):
         sums = np.zeros((self.k, self.distortion.points.d))
         step = _rows_at_once(self.distortion.points.d)
         for start in range(0, len(row), step):
-            part = slice(start, start + step)
-            shape = self.k, len(row[part])
-            gather = sparse.csr_matrix((mass[part], (where[part], np.arange(shape[1]))), shape)
-            found = gather @ self.distortion.points.X[row[part]]
+            chunk = slice(start, start + step)
+            shape = self.k, len(row[chunk])
+            gather = sparse.csr_matrix((mass[chunk], (where[chunk], np.arange(shape[1]))), shape)
+            found = gather @ self.distortion.points.X[row[chunk]]
             sums += found.toarray() if sparse.issparse(found) else found
         return sums, masses
 
-    def bonds(self, labels: Labels) -> Floats:
+    def centre_couplings(self, labels: Labels) -> Floats:
         """How strongly broken pairs tie each two centres, in the original form: k x k, symmetric."""
         a, b, cut, same = self._broken_by(labels[self.core.unit])
-        bond = np.zeros((self.k, self.k))
-        np.add.at(bond, (a[cut], b[cut]), self.strength[cut])
+        coupling = np.zeros((self.k, self.k))
+        np.add.at(coupling, (a[cut], b[cut]), self.strength[cut])
         if self.k > 1:
-            np.add.at(bond, (a[same], self.next[a[same]]), self.strength[same])
-        return bond + bond.T
+            np.add.at(coupling, (a[same], self.next[a[same]]), self.strength[same])
+        return coupling + coupling.T
 
 
-class PullingLoop(PrototypeLoop):
+class CoupledCentresLoop(PrototypeLoop):
     """The loop, with centres that may pull at each other: the best ones then solve a linear system."""
 
     solver: PricedByCentres | None
     distortion: SquaredEuclidean
 
-    def run(self, centres: Floats, *, max_iter: int, tol: float, step: Callable[[float], bool]) -> Outcome:
+    def run(
+        self, centres: Floats, *, max_iter: int, tol: float, step: Callable[[float], bool]
+    ) -> LoopOutcome:
         least, in_vain = np.inf, 0
 
         def still(objective: float) -> bool:
@@ -311,13 +313,13 @@ class PullingLoop(PrototypeLoop):
         if self.solver is None or self.solver.linear:
             return found
         sums, masses = self.totals[:2]
-        bond = self.solver.bonds(self.unit_labels)
-        if not bond.any():
+        coupling = self.solver.centre_couplings(self.unit_labels)
+        if not coupling.any():
             return found
         # only centres that are tied to some mass have a best place
-        part = connected_components(sparse.csr_matrix(bond), directed=False)[1]
-        held = np.bincount(part, masses)[part] > 0
-        system = np.diag(masses + bond.sum(axis=1)) - bond
+        component = connected_components(sparse.csr_matrix(coupling), directed=False)[1]
+        held = np.bincount(component, masses)[component] > 0
+        system = np.diag(masses + coupling.sum(axis=1)) - coupling
         middle = self.distortion.middle
         right = (sums - masses[:, None] * middle)[held]
         found[held] = middle + np.linalg.solve(system[np.ix_(held, held)], right)

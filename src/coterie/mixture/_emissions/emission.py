@@ -27,7 +27,7 @@ _POWER_STEPS = 12
 _PSEUDO_COUNT = 1.0
 
 
-def block_rows(d: int) -> int:
+def rows_per_chunk(d: int) -> int:
     """Rows of d features that are worked on at once."""
     return min(max(_BLOCK_CELLS // d, _LEAST_ROWS), _MOST_ROWS)
 
@@ -36,9 +36,9 @@ def spread_of(X: Any, centre: Floats, whole: bool) -> Floats:
     """Covariance of the rows around a centre, or the variances alone; no copy of X is made."""
     d = len(centre)
     total = np.zeros((d, d) if whole else d)
-    for start in range(0, len(X), block_rows(d)):
-        gap = X[start : start + block_rows(d)] - centre
-        total += gap.T @ gap if whole else np.einsum("ij,ij->j", gap, gap)
+    for start in range(0, len(X), rows_per_chunk(d)):
+        diff = X[start : start + rows_per_chunk(d)] - centre
+        total += diff.T @ diff if whole else np.einsum("ij,ij->j", diff, diff)
     return total / len(X)
 
 
@@ -131,9 +131,9 @@ def _widest(X: Any, centre: Floats, direction: Floats) -> float:
         if not length:
             return found
         total = np.zeros_like(direction)
-        for start in range(0, len(X), block_rows(len(centre))):
-            gap = X[start : start + block_rows(len(centre))] - centre
-            total += gap.T @ (gap @ (direction / length))
+        for start in range(0, len(X), rows_per_chunk(len(centre))):
+            diff = X[start : start + rows_per_chunk(len(centre))] - centre
+            total += diff.T @ (diff @ (direction / length))
         direction = total / len(X)
         found = float(np.linalg.norm(direction))
     return found
@@ -169,9 +169,9 @@ class SquaredError(Emission):
         """Minus the squared distances."""
         rows = np.asarray(X, dtype=np.float64) - self.centre
         means = self.means - self.centre
-        gaps = np.einsum("ij,ij->i", rows, rows)[:, None] - 2.0 * rows @ means.T
-        gaps += np.einsum("ij,ij->i", means, means)
-        return -np.maximum(gaps, 0.0)
+        squared = np.einsum("ij,ij->i", rows, rows)[:, None] - 2.0 * rows @ means.T
+        squared += np.einsum("ij,ij->i", means, means)
+        return -np.maximum(squared, 0.0)
 
     def statistics(self, X: Any, shares: Floats) -> Statistics:
         """Masses and sums."""

@@ -148,15 +148,15 @@ class Gaussian(Emission):
         if self.covariance_type == "full":
             total, moment = np.empty((self.k, self.d)), np.empty((self.k, self.d, self.d))
             for h in range(self.k):
-                gap = X - self.means[h]
-                weighted = gap * shares[:, h : h + 1]
+                diff = X - self.means[h]
+                weighted = diff * shares[:, h : h + 1]
                 total[h] = weighted.sum(axis=0)
-                moment[h] = weighted.T @ gap
+                moment[h] = weighted.T @ diff
             return mass, total, moment
-        gap = X - self.centre
+        diff = X - self.centre
         if self.covariance_type == "tied":
-            return mass, shares.T @ gap, (gap * shares.sum(axis=1)[:, None]).T @ gap
-        return mass, shares.T @ gap, shares.T @ gap**2
+            return mass, shares.T @ diff, (diff * shares.sum(axis=1)[:, None]).T @ diff
+        return mass, shares.T @ diff, shares.T @ diff**2
 
     def update(self, statistics: Statistics) -> None:
         """Means and covariances; a component without mass keeps its own."""

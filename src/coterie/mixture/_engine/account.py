@@ -25,7 +25,7 @@ _LEAST = 1e-300
 
 def account_of_mixture(model: Any, found: Account) -> Account:
     """The account of a mixture, from what the contract says of it."""
-    told = (
+    message = (
         f"Minus the log-likelihood {_LIKELIHOODS.get(model.objective_kind_, 'of the items')}, before each "
         f"update. {ending_words(model, 'the last step gained less than tol for each item')}"
     )
@@ -35,7 +35,7 @@ def account_of_mixture(model: Any, found: Account) -> Account:
         trace=Trace(
             model.history_,
             "Minus the log-likelihood before each update",
-            told,
+            message,
             value="minus the log-likelihood",
             stride=1.0,
         ),

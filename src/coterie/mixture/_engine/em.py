@@ -17,7 +17,7 @@ import numpy as np
 from coterie._arrays import Floats
 from coterie._compiled import chunk_rows, over_chunks
 from coterie.base import Step
-from coterie.mixture._emissions.emission import Emission, Statistics, block_rows
+from coterie.mixture._emissions.emission import Emission, Statistics, rows_per_chunk
 from coterie.mixture._inference.answer import Answer, normalise
 from coterie.mixture._inference.choose import Inference
 from coterie.mixture._inference.network import Network
@@ -53,7 +53,7 @@ class Model:
                 potential /= self.temperature
             shares[start:stop], density[start:stop] = normalise(potential)
 
-        over_chunks(fill, n, block_rows(d))
+        over_chunks(fill, n, rows_per_chunk(d))
         return shares, density
 
 
@@ -66,7 +66,7 @@ class Expectation(NamedTuple):
     answer: Answer | None
 
 
-class Data:
+class Sample:
     """The rows, of which some are a free mass and the others a core; neither is ever copied whole."""
 
     def __init__(self, X: Any, network: Network) -> None:
@@ -93,7 +93,7 @@ class Data:
         def fill(start: int, stop: int) -> None:
             found[start:stop] = model.emission.log_prob(self.core(start, stop))
 
-        over_chunks(fill, n, block_rows(self.d))
+        over_chunks(fill, n, rows_per_chunk(self.d))
         potential = self.network.gather(found)
         prior = prior and model.emission.density
         return potential + self.network.prior(model.log_weights) if prior else potential
@@ -101,7 +101,7 @@ class Data:
 
 def summed(job: Callable[[int, int], Statistics | None], n: int, d: int, emission: Emission) -> Statistics:
     """Add up what `job(start, stop)` gives for blocks of n rows; None is nothing."""
-    rows = block_rows(d)
+    rows = rows_per_chunk(d)
 
     def chunk(start: int, stop: int) -> list[Floats] | None:
         total: list[Floats] | None = None
@@ -128,7 +128,7 @@ def _plus(total: list[Floats] | None, more: Any) -> list[Floats] | None:
 
 
 def expect(
-    data: Data,
+    data: Sample,
     model: Model,
     inference: Inference | None,
     *,
@@ -142,7 +142,7 @@ def expect(
     """
     temperature = model.temperature
 
-    def one_block(start: int, stop: int) -> Statistics | None:
+    def one_chunk(start: int, stop: int) -> Statistics | None:
         rows = data.free(start, stop)
         if not rows.shape[0]:
             return None
@@ -155,7 +155,7 @@ def expect(
     log_likelihood, counts = 0.0, np.zeros(model.emission.k)
     statistics: list[Floats] | None = None
     if data.n_free:
-        total, *statistics = summed(one_block, data.n, data.d, model.emission)
+        total, *statistics = summed(one_chunk, data.n, data.d, model.emission)
         log_likelihood = temperature * float(total)
         counts = counts + statistics[0]
     if inference is None:
@@ -163,12 +163,12 @@ def expect(
         return Expectation(log_likelihood, tuple(statistics), counts, None)
     potential = data.core_potential(model, prior=core_prior)
     answer = inference.infer(potential / temperature, 1.0 / temperature)
-    shares = data.network.spread(answer.marginals)
+    shares = data.network.to_items(answer.marginals)
 
-    def core_block(start: int, stop: int) -> Statistics:
+    def core_chunk(start: int, stop: int) -> Statistics:
         return model.emission.statistics(data.core(start, stop), shares[start:stop])
 
-    core = summed(core_block, len(shares), data.d, model.emission)
+    core = summed(core_chunk, len(shares), data.d, model.emission)
     statistics = _plus(statistics, [eta * part for part in core])
     assert statistics is not None
     if core_prior:
@@ -193,7 +193,7 @@ class WeightStep(Protocol):
 
 
 @dataclass
-class Outcome:
+class EMOutcome:
     """What one start found."""
 
     model: Model
@@ -223,13 +223,13 @@ def run_em(
     max_iter: int,
     tol: float,
     step: Step,
-) -> Outcome:
+) -> EMOutcome:
     """Iterate from a model until the objective per item changes by less than `tol`.
 
     `find` is the E-step of a model in an iteration, `LAST` for the one after all M-steps; the history holds
     the objective before each M-step, and after the last.
     """
-    outcome = Outcome(model)
+    outcome = EMOutcome(model)
 
     def note(found: Expectation) -> float:
         value = found.log_likelihood - weights.log_z(model.log_weights) + model.emission.log_prior()

@@ -34,7 +34,7 @@ from coterie.constraints import Constraints
 from coterie.mixture._emissions.emission import Emission
 from coterie.mixture._emissions.gaussian import COVARIANCES, Gaussian
 from coterie.mixture._engine.account import account_of_mixture
-from coterie.mixture._engine.em import Data, Expectation, Model, Outcome, WeightStep, expect, run_em
+from coterie.mixture._engine.em import EMOutcome, Expectation, Model, Sample, WeightStep, expect, run_em
 from coterie.mixture._engine.outcome import agreements, left_out, legal_labels
 from coterie.mixture._engine.starts import STARTS, given_means, given_precisions, given_weights, start_model
 from coterie.mixture._inference.answer import Answer
@@ -103,11 +103,11 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         """What is known, as couplings."""
 
     @abstractmethod
-    def _inference(self, data: Data, model: Model, rng: RandomState) -> Inference:
+    def _inference(self, data: Sample, model: Model, rng: RandomState) -> Inference:
         """How labels of the core are found; made once a fit, at the first model."""
 
     @abstractmethod
-    def _weights(self, data: Data, known: Constraints, inference: Inference | None) -> WeightStep:
+    def _weights(self, data: Sample, known: Constraints, inference: Inference | None) -> WeightStep:
         """How mixing weights are updated."""
 
     # ---- fit ------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         """
         return self._run(X, constraints)
 
-    def _read(self, X: Any, constraints: Any) -> tuple[Data, Constraints, Emission]:
+    def _read(self, X: Any, constraints: Any) -> tuple[Sample, Constraints, Emission]:
         """Check the input; the data in two parts, and the emission that has seen them."""
         emission = self._emission()
         for name in _NOT_ALWAYS:  # another emission leaves no covariances of the last fit behind
@@ -150,7 +150,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         if largest > np.sqrt(np.finfo(np.float64).max / X.shape[0]):
             raise ValueError("X holds values so large that their squares overflow; scale the features down.")
         emission.begin(X, self.n_components)
-        return Data(X, self._network(known)), known, emission
+        return Sample(X, self._network(known)), known, emission
 
     def _run(self, X: Any, constraints: Any) -> Any:
         before = getattr(self, "_model", None) if self.warm_start else None
@@ -177,7 +177,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         return AUTO_STARTS if self.n_init == "auto" else int(self.n_init)
 
     def _begin_at(
-        self, before: Model | None, data: Data, known: Constraints, emission: Emission, rng: RandomState
+        self, before: Model | None, data: Sample, known: Constraints, emission: Emission, rng: RandomState
     ) -> Callable[[], Model]:
         """Makes the model of the next start."""
         if before is not None:
@@ -212,17 +212,17 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
 
     def _best_of(
         self,
-        data: Data,
+        data: Sample,
         model: Model,
         begin: Callable[[], Model],
         n_starts: int,
         inference: Inference | None,
         weights: WeightStep,
-    ) -> Outcome:
+    ) -> EMOutcome:
         # of starts that came to the same the first is kept, in any unit of the features
         least = _SAME * data.n * model.emission.unit()
 
-        def run(number: int, step: Step) -> Outcome:
+        def run(number: int, step: Step) -> EMOutcome:
             here = begin() if number else model
             here.log_weights = weights.start(here.log_weights)
             return self._one_start(data, here, inference, weights, step)
@@ -241,8 +241,8 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         return self.max_iter
 
     def _one_start(
-        self, data: Data, model: Model, inference: Inference | None, weights: WeightStep, step: Step
-    ) -> Outcome:
+        self, data: Sample, model: Model, inference: Inference | None, weights: WeightStep, step: Step
+    ) -> EMOutcome:
         """Go from a model as far as it leads."""
         return run_em(
             model,
@@ -254,7 +254,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
             step=step,
         )
 
-    def _find(self, data: Data, inference: Inference | None) -> Callable[[Model, int], Expectation]:
+    def _find(self, data: Sample, inference: Inference | None) -> Callable[[Model, int], Expectation]:
         """The E-step of a start."""
         if inference is not None:
             inference.restart()
@@ -262,7 +262,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
 
     # ---- what is kept ---------------------------------------------------------------------------------
 
-    def _keep(self, best: Outcome, data: Data, inference: Inference | None, weights: WeightStep) -> None:
+    def _keep(self, best: EMOutcome, data: Sample, inference: Inference | None, weights: WeightStep) -> None:
         model = best.model
         self._model = model
         self.weights_ = np.exp(model.log_weights)
@@ -299,10 +299,10 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
             self.precisions_ = emission.precisions
             self.collapsed_ = np.array(emission.collapsed(), dtype=np.int64)
 
-    def _shares(self, data: Data, model: Model, answer: Answer | None) -> Floats:
+    def _shares(self, data: Sample, model: Model, answer: Answer | None) -> Floats:
         shares = model.shares(data.X)[0]
         if answer is not None:
-            shares[data.network.items] = data.network.spread(answer.marginals)
+            shares[data.network.items] = data.network.to_items(answer.marginals)
         return shares
 
     def account(self) -> Account:

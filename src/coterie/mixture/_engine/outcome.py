@@ -47,7 +47,7 @@ def agreements(known: Constraints, shares: Floats, network: Network, answer: Ans
     inside &= network.items[np.minimum(place, len(network.items) - 1)] == pairs
     rows = np.flatnonzero(inside.all(axis=1))
     u, v = np.sort(network.unit[place[rows]], axis=1).T
-    turned = network.flip[place[rows, 0]] != network.flip[place[rows, 1]]
+    flipped = network.flip[place[rows, 0]] != network.flip[place[rows, 1]]
     together = np.where(u == v, 1.0, np.nan)
     if len(network.ends):
         key, wanted = network.ends @ [network.n_units, 1], u * network.n_units + v
@@ -55,7 +55,7 @@ def agreements(known: Constraints, shares: Floats, network: Network, answer: Ans
         met = (key[at] == wanted) & (u != v)
         together[met] = answer.agreement[at[met]]
     sure = ~np.isnan(together)
-    chance[rows[sure]] = np.where(turned[sure], 1.0 - together[sure], together[sure])
+    chance[rows[sure]] = np.where(flipped[sure], 1.0 - together[sure], together[sure])
     return chance
 
 

@@ -14,7 +14,7 @@ from coterie.constraints import Constraints
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.kmeans import COPKMeans, PCKMeans
 from coterie.mixture._emissions.emission import Emission, Statistics
-from coterie.mixture._engine.em import Data, Model, summed
+from coterie.mixture._engine.em import Model, Sample, summed
 from coterie.mixture._engine.weights import log_shares
 from coterie.mixture._inference.network import Network, new_numbers
 
@@ -25,7 +25,7 @@ _KMEANS_STEPS = 30
 
 def start_model(
     how: str,
-    data: Data,
+    data: Sample,
     known: Constraints,
     emission: Emission,
     obeys: str,
@@ -70,10 +70,10 @@ def start_model(
         model: Any = COPKMeans(k) if obeying else PCKMeans(k)
         shares = np.eye(k)[_kmeans_labels(model, X, known, data.network, emission.metric, rng)]
 
-    def block(start: int, stop: int) -> Statistics:
+    def one_chunk(start: int, stop: int) -> Statistics:
         return emission.statistics(X[start:stop], shares[start:stop])
 
-    statistics = summed(block, data.n, data.d, emission)
+    statistics = summed(one_chunk, data.n, data.d, emission)
     emission.update(statistics)
     return Model(emission, log_shares(statistics[0]))
 

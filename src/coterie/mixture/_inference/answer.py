@@ -1,7 +1,7 @@
 """Posterior marginals and log Z of the labels: what every inference returns.
 
-A part answers for some units of a network, numbered from 0. Its `infer` takes log potentials of shape
-(n, k), prior included and possibly minus infinity, and a factor for the finite couplings.
+A `PieceSolver` answers for some units of a network, numbered from 0. Its `infer` takes log potentials of
+shape (n, k), prior included and possibly minus infinity, and a factor for the finite couplings.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Answer(NamedTuple):
     by_root: Floats | None = None
 
 
-class Part(Protocol):
+class PieceSolver(Protocol):
     """Infers labels of units from potentials and couplings.
 
     It is made from the numbers n of units and k of labels, the couplings `ends` of shape (m, 2), each pair of

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from coterie._arrays import Floats, Index
 from coterie._words import count_of
-from coterie.mixture._inference.answer import Answer, Part, normalise
+from coterie.mixture._inference.answer import Answer, PieceSolver, normalise
 from coterie.mixture._inference.elimination import Steps, eliminate
 from coterie.mixture._inference.forest import Forest
 from coterie.mixture._inference.junction import JunctionTree
@@ -25,7 +25,7 @@ from coterie.mixture._inference.network import Network
 
 Kind = Literal["exact", "bound", "estimate"]
 Exact = Literal["all", "forbidden", "none"]
-MakePart = Callable[[int, int, Index, Floats], Part]
+MakeSolver = Callable[[int, int, Index, Floats], PieceSolver]
 
 _REST_WORDS = {
     "spanning-tree": "a spanning tree of the couplings stands in there, and the others are dropped",
@@ -73,14 +73,14 @@ class InferenceAccount:
     sampling: str = ""
 
     def __str__(self) -> str:
-        told = f"{self.method}: {self.reason}."
-        return f"{told} {self.sampling}." if self.sampling else told
+        message = f"{self.method}: {self.reason}."
+        return f"{message} {self.sampling}." if self.sampling else message
 
 
 class _Piece(NamedTuple):
     """A part of the inference: who answers for which units and couplings."""
 
-    part: Part
+    solver: PieceSolver
     units: Index
     edges: Index
 
@@ -93,14 +93,14 @@ class Inference:
     network : Network
         Units and couplings.
     rest : str
-        What answers for pieces that are too wide: "spanning-tree", "mean-field", "gibbs" or "error".
+        Inference for pieces too wide to be exact: "spanning-tree", "mean-field", "gibbs" or "error".
     exact : {"all", "forbidden", "none"}
         Which pieces are answered exactly where possible: all, those with forbidden couplings (a sampler may
         not find its way through these), or none. `rest` answers for the others that have couplings.
     most_cells : int
         Cells that the tables of exact inference may have, all together.
     make : callable, optional
-        Makes the part for the rest from the number of units, of labels, the couplings and their worth.
+        Makes the solver of the rest from the number of units, of labels, the couplings and their worth.
     potential : array of shape (n_units, k), optional
         First potentials of the units: the spanning tree keeps the couplings that matter most under them.
     """
@@ -112,7 +112,7 @@ class Inference:
         rest: str = "error",
         exact: Exact = "all",
         most_cells: int = 200_000,
-        make: MakePart | None = None,
+        make: MakeSolver | None = None,
         potential: Floats | None = None,
     ) -> None:
         self.network = network
@@ -129,9 +129,9 @@ class Inference:
         steps, cells, wide = self._narrow(ends, piece, asked & ~tree, most_cells)
         n_wide = len(wide)
         wide += np.flatnonzero(has_edges & ~asked).tolist()
-        self.parts: list[_Piece] = []
+        self.pieces: list[_Piece] = []
         self.dropped: Index = np.empty(0, dtype=np.int64)
-        self.rest_part: Any = None
+        self.rest_solver: Any = None
         is_wide = np.zeros(len(n_edges), dtype=bool)
         is_wide[wide] = True
         in_forest = tree.copy()
@@ -145,13 +145,13 @@ class Inference:
             in_forest |= is_wide
         elif wide:
             assert make is not None
-            self.rest_part = self._add(make, is_wide, piece, loose, ends, of_edge)
+            self.rest_solver = self._add(make, is_wide, piece, loose, ends, of_edge)
         self._add(Forest, in_forest, piece, loose[kept], ends[kept], of_edge[kept])
         if steps:
             narrow = np.zeros(len(n_edges), dtype=bool)
             narrow[np.unique(piece[[unit for unit, _ in steps]])] = True
 
-            def junction(n: int, k: int, ends: Index, beta: Floats) -> Part:
+            def junction(n: int, k: int, ends: Index, beta: Floats) -> PieceSolver:
                 number = np.cumsum(narrow[piece]) - 1
                 local = [(int(number[v]), [int(number[u]) for u in around]) for v, around in steps]
                 return JunctionTree(k, ends, beta, local)
@@ -160,7 +160,7 @@ class Inference:
         self.single: Index = np.flatnonzero(~has_edges[piece])
         kinds: dict[str, Kind] = {"mean-field": "bound", "gibbs": "estimate"}
         kind: Kind = kinds.get(rest, "exact") if wide else "exact"
-        method, reason = self._told(exact, rest, n_wide, len(wide), cells, most_cells)
+        method, reason = self._reason_of(exact, rest, n_wide, len(wide), cells, most_cells)
         self.account = InferenceAccount(
             method=method,
             reason=reason,
@@ -188,14 +188,14 @@ class Inference:
         potential = potential.copy()
         if self._clamped.any():
             potential[~self._may] = -np.inf
-        if len(self._field_unit):
-            np.add.at(potential, (self._field_unit, self._field_label), self._field_beta * scale)
+        if len(self._clamped_unit):
+            np.add.at(potential, (self._clamped_unit, self._clamped_label), self._clamped_beta * scale)
         marginals, agreement = np.empty_like(potential), np.empty(len(network.ends))
         by_root = np.zeros(network.n_units)
         marginals[self.single], by_root[self.single] = normalise(potential[self.single])
         log_z = float(by_root.sum())
-        for part, units, edges in self.parts:
-            answer = part.infer(potential[units], scale)
+        for solver, units, edges in self.pieces:
+            answer = solver.infer(potential[units], scale)
             marginals[units], agreement[edges] = answer.marginals, answer.agreement
             log_z += answer.log_z
             if answer.by_root is not None:
@@ -208,8 +208,8 @@ class Inference:
 
     def restart(self) -> None:
         """Forget what the last answers left behind."""
-        if self.rest_part is not None:
-            self.rest_part.restart()
+        if self.rest_solver is not None:
+            self.rest_solver.restart()
 
     def _absorb(self) -> None:
         """Couplings with clamped units: a field on the other end, or a constant."""
@@ -221,9 +221,9 @@ class Inference:
         half = self._role == 1
         first = held[half, 0]
         u, v = network.ends[half].T
-        self._field_unit: Index = np.where(first, v, u)
-        self._field_label: Index = network.clamp[np.where(first, u, v)]
-        self._field_beta: Floats = network.beta[half]
+        self._clamped_unit: Index = np.where(first, v, u)
+        self._clamped_label: Index = network.clamp[np.where(first, u, v)]
+        self._clamped_beta: Floats = network.beta[half]
         both = self._role == 2
         same = network.clamp[network.ends[both, 0]] == network.clamp[network.ends[both, 1]]
         self._constant = float(network.beta[both][same].sum())
@@ -248,8 +248,8 @@ class Inference:
         return steps, cells, wide
 
     def _add(
-        self, make: MakePart, chosen: Any, piece: Index, edges: Index, ends: Index, of_edge: Index
-    ) -> Part | None:
+        self, make: MakeSolver, chosen: Any, piece: Index, edges: Index, ends: Index, of_edge: Index
+    ) -> PieceSolver | None:
         """A part for the chosen pieces, its units numbered anew; `edges` are positions in the network."""
         units = np.flatnonzero(chosen[piece])
         if not len(units):
@@ -257,11 +257,11 @@ class Inference:
         number = np.full(self.network.n_units, -1, dtype=np.int64)
         number[units] = np.arange(len(units))
         mine = chosen[of_edge]
-        part = make(len(units), self.network.k, number[ends[mine]], self.network.beta[edges[mine]])
-        self.parts.append(_Piece(part, units, edges[mine]))
-        return part
+        solver = make(len(units), self.network.k, number[ends[mine]], self.network.beta[edges[mine]])
+        self.pieces.append(_Piece(solver, units, edges[mine]))
+        return solver
 
-    def _told(
+    def _reason_of(
         self, exact: str, rest: str, n_wide: int, n_rest: int, cells: int, most_cells: int
     ) -> tuple[str, str]:
         """The method and the reason for it."""
@@ -284,10 +284,12 @@ class Inference:
             return "exact", f"all pieces of the constraint graph are trees or narrow{tables}{parity}"
         if not n_rest:
             return "exact", "every piece of the constraint graph has forbidden couplings and is narrow"
-        told = f"asked for, for {count_of(len(network.ends), 'coupling')}"
+        message = f"asked for, for {count_of(len(network.ends), 'coupling')}"
         if exact == "forbidden" and n_wide:
-            told += f"; {wide} and has forbidden couplings: some labellings may be out of the sampler's reach"
-        return rest, told
+            message += (
+                f"; {wide} and has forbidden couplings: some labellings may be out of the sampler's reach"
+            )
+        return rest, message
 
 
 def pieces_of(n_units: int, ends: Index) -> tuple[Index, Index, Index]:

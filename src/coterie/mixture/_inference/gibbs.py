@@ -56,13 +56,13 @@ class GibbsAccount:
     changed: float
 
     def __str__(self) -> str:
-        told = f"{count_of(self.n_sweeps, 'sweep')} after {self.burn_in:,} to warm up"
+        message = f"{count_of(self.n_sweeps, 'sweep')} after {self.burn_in:,} to warm up"
         if not math.isnan(self.standard_error):
-            told += (
+            message += (
                 f"; standard error of the probabilities up to {self.standard_error:.2g}, "
                 f"the two halves differ by up to {self.half_difference:.2g}"
             )
-        return f"{told}; {self.changed:.0%} of the units changed their label"
+        return f"{message}; {self.changed:.0%} of the units changed their label"
 
 
 class Gibbs:

@@ -79,7 +79,7 @@ def _draw_blocks(
     queue = np.empty(n, dtype=np.int64)  # by block and tree, parents first
     above = np.empty(n, dtype=np.int64)  # where the parent stands in the queue
     tie = np.empty(n)  # coupling to the parent
-    field = np.empty((n, k))
+    local_energy = np.empty((n, k))
     share = np.empty(k)
     others = np.empty(k)
     head = tail = 0
@@ -95,11 +95,11 @@ def _draw_blocks(
             while head < tail:
                 v = queue[head]
                 for a in range(k):
-                    field[head, a] = potential[v, a]
+                    local_energy[head, a] = potential[v, a]
                 for e in range(indptr[v], indptr[v + 1]):
                     w = indices[e]
                     if notes[w, _BLOCK] != b:
-                        field[head, labels[w]] += beta[e]
+                        local_energy[head, labels[w]] += beta[e]
                     elif notes[w, _PLACE] < 0:
                         queue[tail] = w
                         notes[w, _PLACE] = tail
@@ -112,13 +112,13 @@ def _draw_blocks(
                 continue
             top = 0
             for a in range(1, k):
-                if field[q, a] > field[q, top]:
+                if local_energy[q, a] > local_energy[q, top]:
                     top = a
-            high = field[q, top]
+            high = local_energy[q, top]
             # sums over the other labels, relative to the largest, from the left and from the right
             total = 0.0
             for a in range(k):
-                share[a] = math.exp(field[q, a] - high)
+                share[a] = math.exp(local_energy[q, a] - high)
                 others[a] = total
                 total += share[a]
             total = 0.0
@@ -128,12 +128,12 @@ def _draw_blocks(
             if abs(tie[q]) <= _MODEST:
                 gain = math.exp(tie[q])
                 for a in range(k):
-                    field[above[q], a] += math.log(others[a] + gain * share[a])
+                    local_energy[above[q], a] += math.log(others[a] + gain * share[a])
                 continue
             second = -np.inf
             for a in range(k):
-                if a != top and field[q, a] > second:
-                    second = field[q, a]
+                if a != top and local_energy[q, a] > second:
+                    second = local_energy[q, a]
             for a in range(k):
                 apart = -np.inf
                 if a != top:
@@ -142,23 +142,23 @@ def _draw_blocks(
                     total = 0.0
                     for c in range(k):
                         if c != top:
-                            total += math.exp(field[q, c] - second)
+                            total += math.exp(local_energy[q, c] - second)
                     apart = second - high + math.log(total)
-                joint = field[q, a] - high + tie[q]
+                joint = local_energy[q, a] - high + tie[q]
                 larger = max(apart, joint)
                 if larger > -np.inf:
                     larger += math.log1p(math.exp(min(apart, joint) - larger))
-                field[above[q], a] += larger
+                local_energy[above[q], a] += larger
         for q in range(first, head):
             v = queue[q]
             if above[q] >= 0:
-                field[q, labels[queue[above[q]]]] += tie[q]
-            high = field[q, 0]
+                local_energy[q, labels[queue[above[q]]]] += tie[q]
+            high = local_energy[q, 0]
             for a in range(1, k):
-                high = max(high, field[q, a])
+                high = max(high, local_energy[q, a])
             total = 0.0
             for a in range(k):
-                share[a] = math.exp(field[q, a] - high)
+                share[a] = math.exp(local_energy[q, a] - high)
                 total += share[a]
             rest = uniform[q] * total
             for a in range(k):

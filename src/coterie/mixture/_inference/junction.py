@@ -17,7 +17,7 @@ from coterie.mixture._inference.answer import Answer, scaled
 from coterie.mixture._inference.elimination import Steps
 
 
-class Program(NamedTuple):
+class JunctionTables(NamedTuple):
     """Tables of the junction tree, flat.
 
     Step t sums out `unit[t]`. Its table ranges over the units of the steps `scope[scope_ptr[t]:...]`, the
@@ -41,7 +41,7 @@ class Program(NamedTuple):
 
 @kernel
 def _pass(
-    program: Program,
+    program: JunctionTables,
     k: int,
     potential: Floats,
     beta: Floats,
@@ -115,7 +115,7 @@ def _pass(
 
 @kernel
 def _run(
-    program: Program,
+    program: JunctionTables,
     k: int,
     potential: Floats,
     beta: Floats,
@@ -155,7 +155,7 @@ class JunctionTree:
         return Answer(marginals, float(by_root.sum()), np.minimum(agreement, 1.0), by_root)
 
 
-def _program(k: int, ends: Index, steps: Steps) -> Program:
+def _program(k: int, ends: Index, steps: Steps) -> JunctionTables:
     position = {unit: t for t, (unit, _) in enumerate(steps)}
     scopes = [sorted(position[u] for u in scope) for _, scope in steps]
     edges: dict[tuple[int, int], int] = {}
@@ -180,7 +180,7 @@ def _program(k: int, ends: Index, steps: Steps) -> Program:
             child.append(c)
             stride_ptr.append(len(stride))
         child_ptr.append(len(child))
-    return Program(
+    return JunctionTables(
         unit=_ints([unit for unit, _ in steps]),
         scope_ptr=_running([len(scope) for scope in scopes]),
         scope=_ints([later for scope in scopes for later in scope]),

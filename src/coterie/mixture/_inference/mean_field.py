@@ -41,43 +41,43 @@ def _sweep(
     beta: Floats,
     factor: float,
     chance: Floats,
-    awake: NDArray[np.bool_],
+    active: NDArray[np.bool_],
     sweeps: int,
     tol: float,
 ) -> bool:
     """Update units in turn, up to `sweeps` times; a unit rests until a neighbour has changed.
 
-    Written: `chance`, `awake`. Returns whether all rest.
+    Written: `chance`, `active`. Returns whether all rest.
     """
     n, k = potential.shape
-    field = np.empty(k)
+    local_energy = np.empty(k)
     for _ in range(sweeps):
         settled = True
         for i in range(n):
-            if not awake[i]:
+            if not active[i]:
                 continue
-            awake[i] = False
+            active[i] = False
             for a in range(k):
-                field[a] = potential[i, a]
+                local_energy[a] = potential[i, a]
             for t in range(indptr[i], indptr[i + 1]):
                 j = indices[t]
                 b = beta[t] * factor
                 for a in range(k):
-                    field[a] += b * chance[j, a]
-            top = field.max()
+                    local_energy[a] += b * chance[j, a]
+            top = local_energy.max()
             total = 0.0
             for a in range(k):
-                field[a] = np.exp(field[a] - top)
-                total += field[a]
+                local_energy[a] = np.exp(local_energy[a] - top)
+                total += local_energy[a]
             change = 0.0
             for a in range(k):
-                new = field[a] / total
+                new = local_energy[a] / total
                 change = max(change, abs(new - chance[i, a]))
                 chance[i, a] = new
             if change >= tol:
                 settled = False
                 for t in range(indptr[i], indptr[i + 1]):
-                    awake[indices[t]] = True
+                    active[indices[t]] = True
         if settled:
             return True
     return False
@@ -132,9 +132,9 @@ class MeanField:
             chance = normalise(potential)[0]
             if self.start in ("continuation", "best"):
                 self._climb(potential, chance)
-            answers.append(self._settle(potential, chance))
+            answers.append(self._converge(potential, chance))
         if self.start in ("warm", "best") and self.state is not None:
-            answers.append(self._settle(potential, self.state.copy()))
+            answers.append(self._converge(potential, self.state.copy()))
         answer = max(answers, key=lambda found: found.log_z)
         self.state = answer.marginals
         return answer
@@ -150,7 +150,7 @@ class MeanField:
         forbidden = -(_FORBIDDEN + 2.0 * float(spread[np.isfinite(spread)].max(initial=0.0)) + held)
         return np.where(finite, np.where(finite, self.beta, 0.0) * scale, forbidden)
 
-    def _settle(self, potential: Floats, chance: Floats) -> Answer:
+    def _converge(self, potential: Floats, chance: Floats) -> Answer:
         self._sweeps(potential, 1.0, chance, self.max_sweeps)
         together = (chance[self.ends[:, 0]] * chance[self.ends[:, 1]]).sum(axis=1)
         sure = chance > 0
@@ -161,11 +161,11 @@ class MeanField:
         cells = potential.size + len(self.indices) * self.k
         a_call = max(1, _CELLS_A_CALL // max(cells, 1))
         graph = self.indptr, self.indices, self._scaled[self._row] if len(self._row) else self._scaled
-        awake = np.ones(len(potential), dtype=bool)
+        active = np.ones(len(potential), dtype=bool)
         while most > 0:
             now = min(most, a_call)
             sweep = _sweep.for_work(now * cells)
-            if sweep(potential, *graph, factor, chance, awake, now, self.tol):
+            if sweep(potential, *graph, factor, chance, active, now, self.tol):
                 break
             most -= now
 

@@ -80,7 +80,7 @@ class Network:
         places = np.arange(len(self.items))
         return sparse.csr_matrix((ones, (self.unit, places)), shape) @ rows
 
-    def spread(self, rows: Floats) -> Floats:
+    def to_items(self, rows: Floats) -> Floats:
         """Give each item the row of its unit."""
         rows = rows[self.unit]
         return np.where(self.flip[:, None], rows[:, ::-1], rows) if self.flip.any() else rows
@@ -188,13 +188,13 @@ def read_network(
     else:
         joined = np.arange(n_units)
     # an opposite end turns "equal" into "not equal": the coupling changes its sign
-    turned = flip[soft[:, 0]] != flip[soft[:, 1]]
+    flipped = flip[soft[:, 0]] != flip[soft[:, 1]]
     ends = joined[soft]
     inside = ends[:, 0] == ends[:, 1]
     at_clamp = np.asarray((clamp[ends] >= 0).any(axis=1))
-    sure = np.where(turned != inside, worth, 0.0)
+    sure = np.where(flipped != inside, worth, 0.0)
     ends = np.concatenate([ends[~inside], forbidden])
-    beta = np.concatenate([np.where(turned, -worth, worth)[~inside], np.full(len(forbidden), -np.inf)])
+    beta = np.concatenate([np.where(flipped, -worth, worth)[~inside], np.full(len(forbidden), -np.inf)])
     ends, beta = _merged(ends, beta)
     return Network(
         k=k,

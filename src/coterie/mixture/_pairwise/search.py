@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from coterie._arrays import Floats, Index, Labels
-from coterie.assign._core import build_core, soft_penalty, turned
+from coterie.assign._core import build_core, rotated, soft_penalty
 from coterie.assign._pairs import SoftSolver
 from coterie.constraints import Constraints
-from coterie.kmeans._kernel import Descent, Found, ItemKernel, contracted
-from coterie.mixture._pairwise.field import Field, Links, first_split
+from coterie.kmeans._kernel import Descent, ItemKernel, KernelLabels, contracted
+from coterie.mixture._pairwise.energies import Links, LocalEnergies, first_split
 
 # The first temperature, and the last one, as shares of that at which the first cluster splits.
 _HOT, _COLD = 1.25, 0.025
@@ -50,85 +50,85 @@ class PairwiseSearch(Descent):
         own = np.diagonal(D).astype(np.float64)
         if own.any():  # of single items it is 0
             np.fill_diagonal(D, 0.0)
-        self.field = Field(D, own, mass, k)
+        self.energies = LocalEnergies(D, own, mass, k)
         core = build_core(known, "hard").scaled(weight)
         self.solver = SoftSolver(known, core, k, rng=rng)
         self.units: Index = np.zeros(core.n_units, dtype=np.int64)
         self.units[core.unit] = self.unit[core.items]
-        self.parts = core.parts()
+        self.components = core.components()
         self.links = Links.of(core, self.units, self.m)
         self.priced = self.links.priced(_FORBIDDEN * scale, mass)
         split = first_split(D, own, mass) if k > 1 else 0.0
-        said = self.priced.split(k) if split > 0 else 0.0
-        self.weak = min(1.0, split / said) if said > 0 else 1.0
-        top = _HOT * (split + self.weak * max(said, 0.0))
+        stated_split = self.priced.split(k) if split > 0 else 0.0
+        self.weak = min(1.0, split / stated_split) if stated_split > 0 else 1.0
+        top = _HOT * (split + self.weak * max(stated_split, 0.0))
         # below that it is rounding: all items are in one place
         n_steps = ceil(log(_COLD * split / top) / log(cooling)) + 1 if split > 1e-12 * scale else 0
         self.temperatures = top * cooling ** np.arange(n_steps)
 
-    def run(self, max_iter: int, step: Callable[[float | None], bool]) -> Found:
+    def run(self, max_iter: int, step: Callable[[float | None], bool]) -> KernelLabels:
         """Cool down, then go down."""
         n_sweeps, stopped = self._anneal(step)
         found = self.descend(self._certain(), 1 if stopped else max_iter, step)
         penalty = self.weight * soft_penalty(self.known, found.labels[self.unit]) if self.known else 0.0
-        found.objective = found.history[-1] = self.field.value() + penalty
+        found.objective = found.history[-1] = self.energies.value() + penalty
         found.n_iter += n_sweeps
         return found
 
     def _anneal(self, step: Callable[[float | None], bool]) -> tuple[int, bool]:
         """Follow the mean field from high to low temperature; the number of sweeps, and whether to stop."""
-        field, links = self.field, self.priced
+        energies, links = self.energies, self.priced
         Q = np.full((self.m, self.k), 1.0 / self.k)
-        field.set(Q, links)
+        energies.set(Q, links)
         n_sweeps, last = 0, len(self.temperatures) - 1
         for number, temperature in enumerate(self.temperatures):
             Q *= np.exp(_NOISE * self.rng.normal(size=Q.shape))
             Q /= Q.sum(axis=1, keepdims=True)
-            field.set(Q, links.scaled(self.weak ** (1.0 - number / max(last, 1))))
-            n_sweeps += self._settle(temperature)
+            energies.set(Q, links.scaled(self.weak ** (1.0 - number / max(last, 1))))
+            n_sweeps += self._converge(temperature)
             if step(None):
                 return n_sweeps, True
         return n_sweeps, False
 
-    def _settle(self, temperature: float) -> int:
-        order = turned(np.arange(self.m), self.rng)
+    def _converge(self, temperature: float) -> int:
+        order = rotated(np.arange(self.m), self.rng)
         for number in range(1, _SWEEPS + 1):
-            if self.field.sweep(order, 1.0 / temperature) < _SETTLED:
+            if self.energies.sweep(order, 1.0 / temperature) < _SETTLED:
                 return number
         return _SWEEPS
 
     def _certain(self) -> Labels:
         """Labels near the mean field that keep to what is hard."""
-        cost = self.field.costs()
+        cost = self.energies.costs()
         labels: Labels = cost.argmin(axis=1).astype(np.int32)
         if len(self.units):
-            price = self._prices(cost)
-            labels[self.units] = self.solver.improve(price, self.solver.first(price))[0]
+            excess_cost = self._excess_costs(cost)
+            labels[self.units] = self.solver.improve(excess_cost, self.solver.first(excess_cost))[0]
         return labels
 
-    def _prices(self, cost: Floats) -> Floats:
+    def _excess_costs(self, cost: Floats) -> Floats:
         """Costs of the units that statements name, above the least."""
-        price = cost[self.units]
-        return price - price.min(axis=1, keepdims=True)
+        excess_cost = cost[self.units]
+        return excess_cost - excess_cost.min(axis=1, keepdims=True)
 
     # ---- temperature 0 --------------------------------------------------------------------------------
 
     @property
     def labels(self) -> Labels:
         """The cluster of each unit."""
-        return self.field.labels
+        return self.energies.labels
 
     def _set(self, labels: Labels) -> float:
-        self.field.set(np.eye(self.k)[labels], self.links)
+        self.energies.set(np.eye(self.k)[labels], self.links)
         return self._value()
 
     def _value(self) -> float:
-        return self.field.value() + self.solver.penalty(self.labels[self.units])
+        return self.energies.value() + self.solver.penalty(self.labels[self.units])
 
     def _sweep(self) -> bool:
         if self.k == 1:
             return False
-        return self.field.sweep(turned(np.arange(self.m), self.rng), 0.0) > 0
+        return self.energies.sweep(rotated(np.arange(self.m), self.rng), 0.0) > 0
 
     def _together(self) -> bool:
         """Where statements stand in the way of single moves: ask the solver, and take what really pays.
@@ -139,23 +139,27 @@ class PairwiseSearch(Descent):
             return False
         moved = False
         for anew in (False, True):
-            price, now = self._prices(self.field.costs()), self.labels[self.units]
-            moved |= self._take(self.solver.improve(price, self.solver.first(price) if anew else now)[0])
+            excess_cost, now = self._excess_costs(self.energies.costs()), self.labels[self.units]
+            moved |= self._take(
+                self.solver.improve(excess_cost, self.solver.first(excess_cost) if anew else now)[0]
+            )
         return moved
 
     def _take(self, proposed: Labels) -> bool:
         """Follow a proposal in those connected parts of the statements in which the objective falls."""
-        field, now, moved = self.field, self.labels[self.units], False
+        energies, now, moved = self.energies, self.labels[self.units], False
         changed = np.flatnonzero(proposed != now)
-        order = changed[np.argsort(self.parts[changed], kind="stable")]
+        order = changed[np.argsort(self.components[changed], kind="stable")]
         old = self.solver.penalty(now)
-        for part in np.split(order, np.flatnonzero(np.diff(self.parts[order])) + 1) if len(order) else []:
+        for component in (
+            np.split(order, np.flatnonzero(np.diff(self.components[order])) + 1) if len(order) else []
+        ):
             trial = now.copy()
-            trial[part] = proposed[part]
+            trial[component] = proposed[component]
             new = self.solver.penalty(trial)
-            gain = field.gain(self.units[part], proposed[part]) + old - new
-            if gain > 1e-9 * (abs(field.value()) + abs(old)):
-                field.move(self.units[part], proposed[part])
+            gain = energies.gain(self.units[component], proposed[component]) + old - new
+            if gain > 1e-9 * (abs(energies.value()) + abs(old)):
+                energies.move(self.units[component], proposed[component])
                 moved, now, old = True, trial, new
         return moved
 
@@ -163,6 +167,6 @@ class PairwiseSearch(Descent):
         """Of the clusters of the units, at the last temperature, from labels on."""
         if not len(self.temperatures):
             return np.eye(self.k)[labels]
-        self.field.set(np.eye(self.k)[labels], self.priced)
-        self._settle(float(self.temperatures[-1]))
-        return self.field.Q
+        self.energies.set(np.eye(self.k)[labels], self.priced)
+        self._converge(float(self.temperatures[-1]))
+        return self.energies.Q

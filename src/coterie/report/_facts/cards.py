@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from coterie.report._facts.doubt import IN_DOUBT, Sureness
+from coterie.report._facts.doubt import IN_DOUBT, CertaintyFacts
 from coterie.report._facts.outcomes import Outcomes
 from coterie.report._facts.rows import Floats, Ints, Near
-from coterie.report._facts.sizes import Sizes
+from coterie.report._facts.sizes import SizeFacts
 from coterie.report._facts.traits import Traits
 from coterie.report._page.html import cut
 from coterie.report._page.numbers import percent
@@ -56,14 +56,14 @@ def make_cards(
     traits: dict[int, Traits],
     near: Near,
     outcomes: Outcomes,
-    sizes: Sizes,
+    sizes: SizeFacts,
     reaches: Callable[[int, int], bool] | None = None,
-    sure: Sureness | None = None,
+    certainty: CertaintyFacts | None = None,
 ) -> tuple[Card, ...]:
     """Make the cards of the clusters that are shown.
 
-    `reaches` tells whether an item borders on a cluster. Where a model has probabilities (`sure`) these say
-    which items are doubtful, elsewhere distances do.
+    `reaches` tells whether an item borders on a cluster. Where a model has probabilities (`certainty`) these
+    say which items are doubtful, elsewhere distances do.
     """
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], [*shown, *(h + 1 for h in shown)]).reshape(2, -1)
@@ -74,9 +74,9 @@ def make_cards(
     for cluster, start, stop in zip(shown, *starts, strict=True):
         members = order[start:stop]
         typical = members[_first(near.own[members], _NAMED)]
-        if sure is not None:
-            doubtful = members[_first(sure.own[members], _NAMED)]
-            doubtful = doubtful[sure.own[doubtful] < IN_DOUBT]
+        if certainty is not None:
+            doubtful = members[_first(certainty.own[members], _NAMED)]
+            doubtful = doubtful[certainty.own[doubtful] < IN_DOUBT]
         else:
             doubtful = members[_first(-ratio[members], _NAMED)]
             doubtful = doubtful[ratio[doubtful] >= DOUBT_FROM]
@@ -89,8 +89,9 @@ def make_cards(
             Doubt(
                 i,
                 _why(i, ratio[i], int(near.rival[i]), holding, sizes, reaches)
-                if sure is None
-                else f"{percent(sure.own[i])} here, {percent(sure.other[i])} in cluster {sure.rival[i]}",
+                if certainty is None
+                else f"{percent(certainty.own[i])} here, {percent(certainty.other[i])} in "
+                f"cluster {certainty.rival[i]}",
             )
             for i in doubtful_items
         ]
@@ -115,7 +116,7 @@ def _why(
     ratio: float,
     rival: int,
     holding: Holding,
-    sizes: Sizes,
+    sizes: SizeFacts,
     reaches: Callable[[int, int], bool] | None,
 ) -> str:
     if ratio <= 1.0:

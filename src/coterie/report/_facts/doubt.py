@@ -1,4 +1,4 @@
-"""How sure the model is, where it has probabilities: of the cluster of each item, and of stated pairs."""
+"""Certainty of the model, where it has probabilities: of the cluster of each item, and of stated pairs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class DoubtfulPair:
 
 
 @dataclass(frozen=True)
-class Sureness:
+class CertaintyFacts:
     """What a model doubts."""
 
     own: Floats  # the probability of the cluster that each item is in
@@ -57,14 +57,14 @@ class Sureness:
     pairs: tuple[DoubtfulPair, ...]
     n_pairs: int  # how many have a probability, and how many of these are in doubt
     n_pairs_in_doubt: int
-    told: tuple[str, ...]  # how the probabilities were found, and what is wrong with them
+    text: tuple[str, ...]  # how the probabilities were found, and what is wrong with them
 
     def below(self, limit: float) -> int:
         """How many items are less probable than this where they are."""
         return int((self.own < limit).sum())
 
 
-def read_sureness(account: Account, labels: Ints, names: Any = str) -> Sureness | None:
+def read_certainty(account: Account, labels: Ints, names: Any = str) -> CertaintyFacts | None:
     """What a model doubts; None if it has no probabilities."""
     certainty = account.certainty
     if certainty is None:
@@ -80,7 +80,7 @@ def read_sureness(account: Account, labels: Ints, names: Any = str) -> Sureness 
     worst = worst[own[worst] < IN_DOUBT]
     likely = np.argsort(-found[worst], axis=1, kind="stable")[:, :2].tolist()
     pairs, n_pairs, n_in_doubt = _pairs(certainty.agreement, account.known, labels)
-    return Sureness(
+    return CertaintyFacts(
         own=own,
         rival=np.where(other < 0, -1, rival),
         other=np.maximum(other, 0.0),
@@ -92,7 +92,7 @@ def read_sureness(account: Account, labels: Ints, names: Any = str) -> Sureness 
         pairs=pairs,
         n_pairs=n_pairs,
         n_pairs_in_doubt=n_in_doubt,
-        told=(
+        text=(
             *_inference(certainty),
             *_dropped(certainty.dropped, labels, names),
             *_collapsed(certainty.collapsed),

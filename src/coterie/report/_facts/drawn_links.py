@@ -25,7 +25,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Lines:
+class DrawnLinks:
     """What is drawn of the statements; `ringed` are items that break a group."""
 
     lines: tuple[Line, ...]
@@ -39,7 +39,7 @@ class Lines:
         return np.union1d(np.array(ends, dtype=np.int64), self.ringed)
 
 
-def choose_lines(outcomes: Outcomes, seed: int) -> Lines:
+def choose_lines(outcomes: Outcomes, seed: int) -> DrawnLinks:
     """Choose what to draw; drawn last are the broken ones, so that they lie on top."""
     rng = np.random.default_rng(seed)
     both = outcomes.must, outcomes.cannot
@@ -66,7 +66,7 @@ def choose_lines(outcomes: Outcomes, seed: int) -> Lines:
     if len(ringed) > MOST_LINES:
         notes.append(f"{MOST_LINES:,} of {len(ringed):,} items that break a group are ringed.")
         ringed = np.sort(rng.choice(ringed, MOST_LINES, replace=False))
-    return Lines(tuple(lines), ringed, tuple(notes))
+    return DrawnLinks(tuple(lines), ringed, tuple(notes))
 
 
 def _some(masks: list[np.ndarray], most: int, rng: np.random.Generator) -> list[list[int]]:

@@ -15,13 +15,13 @@ from coterie._words import count_of
 from coterie.base import Account, account_of, check_sample_weight
 from coterie.constraints import Constraints, as_constraints
 from coterie.report._facts.cards import Card, largest_clusters, make_cards
-from coterie.report._facts.doubt import Sureness, read_sureness
-from coterie.report._facts.drawn_links import Lines, choose_lines
+from coterie.report._facts.doubt import CertaintyFacts, read_certainty
+from coterie.report._facts.drawn_links import DrawnLinks, choose_lines
 from coterie.report._facts.map import Map, draw_map
 from coterie.report._facts.outcomes import Outcomes
 from coterie.report._facts.rows import Floats, Ints, Rows, distance_function, nearness
-from coterie.report._facts.sizes import Sizes, read_sizes
-from coterie.report._facts.statements import Statements, list_statements
+from coterie.report._facts.sizes import SizeFacts, read_sizes
+from coterie.report._facts.statements import StatementFacts, list_statements
 from coterie.report._facts.traits import find_traits, read_columns, weighed_features
 from coterie.report._facts.without import Comparison, compare_with, plain_labels
 from coterie.report._page.numbers import value_of
@@ -58,12 +58,12 @@ class Facts:
     n_broken: int
     names: Callable[[int], str]
     map: Map
-    lines: Lines
+    lines: DrawnLinks
     cards: tuple[Card, ...]
     weighed: tuple[tuple[str, float], ...]
-    sizes: Sizes
-    sure: Sureness | None
-    statements: Statements
+    sizes: SizeFacts
+    certainty: CertaintyFacts | None
+    statements: StatementFacts
     comparison: Comparison | None
     left_out: str | None
 
@@ -82,9 +82,9 @@ def gather(
     size_weight: Any = None,
     groups: Any = None,
     seed: int = 0,
-    **told: Any,
+    **message: Any,
 ) -> Facts:
-    """Work out what the page says; parameters as in `write_report`, `told` are those of `_made`."""
+    """Work out what the page says; parameters as in `write_report`, `message` are those of `_made`."""
     rows, account = Rows(X), account_of(model)
     labels = np.asarray(model.labels_).astype(np.int64)
     if len(labels) != rows.n:
@@ -111,7 +111,7 @@ def gather(
     columns = () if precomputed else read_columns(features, rows, account.features)
     traits = {} if precomputed else find_traits(rows, labels, cards_of, columns)
     violations = outcomes.violations
-    sure = read_sureness(account, labels, names)
+    certainty = read_certainty(account, labels, names)
     comparison = None
     if without is not None:
 
@@ -123,7 +123,7 @@ def gather(
     more = account.asked is not None and k > account.asked
     return Facts(
         account=account,
-        made=_made(model, k, **told),
+        made=_made(model, k, **message),
         verdict=_verdict(rows.n, k, account.asked if more else None, sizes, outcomes),
         all_well=not violations.n_broken and not sizes.missed and not more,
         n_items=rows.n,
@@ -145,11 +145,11 @@ def gather(
         ),
         lines=lines,
         cards=make_cards(
-            labels, counts, cards_of, traits, near, outcomes, sizes, _reach(account.graph, labels), sure
+            labels, counts, cards_of, traits, near, outcomes, sizes, _reach(account.graph, labels), certainty
         ),
         weighed=() if precomputed else weighed_features(account.feature_weights, rows, columns),
         sizes=sizes,
-        sure=sure,
+        certainty=certainty,
         statements=list_statements(outcomes),
         comparison=comparison,
         left_out=_left_out(comparison) if outcomes.lacks_weight and to_compare else None,
@@ -199,27 +199,27 @@ def _reach(graph: Any, labels: Ints) -> Callable[[int, int], bool] | None:
     return reaches
 
 
-def _verdict(n: int, k: int, asked: int | None, sizes: Sizes, outcomes: Outcomes) -> str:
+def _verdict(n: int, k: int, asked: int | None, sizes: SizeFacts, outcomes: Outcomes) -> str:
     """One or two sentences that say how it went; `asked` where fewer clusters were asked for."""
     known, violations, missed = outcomes.known, outcomes.violations, sizes.missed
-    told = [f"{count_of(n, 'item')} in {count_of(k, 'cluster')}."]
+    message = [f"{count_of(n, 'item')} in {count_of(k, 'cluster')}."]
     if sizes.n_outliers:
-        told[0] = f"{told[0][:-1]}, {sizes.n_outliers:,} left out."
+        message[0] = f"{message[0][:-1]}, {sizes.n_outliers:,} left out."
     if asked is not None:
-        told[0] = f"{told[0][:-1]}; {asked:,} were asked for."
+        message[0] = f"{message[0][:-1]}; {asked:,} were asked for."
     noun = "stated pair" if known.groups else "statement"
     stated, broken = violations.n_stated, violations.n_broken
     if not stated:
-        told.append("Nothing was stated." if not sizes.bounded else "")
+        message.append("Nothing was stated." if not sizes.bounded else "")
     elif not broken:
-        told.append(f"The {noun} holds." if stated == 1 else f"All {count_of(stated, noun)} hold.")
+        message.append(f"The {noun} holds." if stated == 1 else f"All {count_of(stated, noun)} hold.")
     else:
         lost = "was outvoted" if broken == 1 else "were outvoted"
-        told.append(f"{stated - broken:,} of {count_of(stated, noun)} hold; {broken:,} {lost}.")
+        message.append(f"{stated - broken:,} of {count_of(stated, noun)} hold; {broken:,} {lost}.")
     if sizes.bounded:
         are = "bound on sizes is missed" if len(missed) == 1 else "bounds on sizes are missed"
-        told.append(f"{len(missed):,} {are}." if missed else "All bounds on sizes hold.")
-    return " ".join(part for part in told if part)
+        message.append(f"{len(missed):,} {are}." if missed else "All bounds on sizes hold.")
+    return " ".join(part for part in message if part)
 
 
 def _made(

@@ -122,8 +122,8 @@ def _components(rows: Rows, items: Ints, seed: int) -> tuple[Floats, tuple[str, 
     turn = np.sign(found.components_[np.arange(2), np.abs(found.components_).argmax(axis=1)])
     xy = xy * np.where(turn == 0, 1.0, turn)
     first, second = np.nan_to_num(found.explained_variance_ratio_).tolist()
-    told = " of the variance"
-    return xy, (f"{names[0]}, {percent(first)}{told}", f"{names[1]}, {percent(second)}{told}")
+    message = " of the variance"
+    return xy, (f"{names[0]}, {percent(first)}{message}", f"{names[1]}, {percent(second)}{message}")
 
 
 def _ready(part: Any) -> tuple[Any, str]:

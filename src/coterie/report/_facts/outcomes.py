@@ -101,10 +101,10 @@ class Outcomes:
         targets, costs = np.full((n_pairs, 2), -1, dtype=np.int64), np.full((n_pairs, 2), np.inf)
         step = max(1, _BLOCK_CELLS // max(1, int(self.labels.max()) + 1))
         for start in range(0, n_pairs, step):
-            part = slice(start, start + step)
+            chunk = slice(start, start + step)
             for end in (0, 1):
-                item, partner = ij[part, end], ij[part, 1 - end]
-                targets[part, end], costs[part, end] = self._moves(kind, item, partner)
+                item, partner = ij[chunk, end], ij[chunk, 1 - end]
+                targets[chunk, end], costs[chunk, end] = self._moves(kind, item, partner)
         best = costs.argmin(axis=1)
         at = np.arange(n_pairs)
         return ij[at, best], np.where(np.isfinite(costs[at, best]), targets[at, best], -1), costs[at, best]
@@ -203,13 +203,13 @@ class Outcomes:
         if self.plain is not None:
             words[:] = np.where(self.broken_items(group, self.plain), BECAUSE, UNASKED)
         where = self.labels[group.items]
-        told = {
+        message = {
             "label": "apart from most of its label, in cluster {}",
             "distinct": "shares cluster {} with another of its group",
             "across": "shares cluster {} with another group",
         }[group.kind]
         for row in np.flatnonzero(broken).tolist():
-            words[row] = told.format(where[row]) if where[row] >= 0 else "left out of all clusters"
+            words[row] = message.format(where[row]) if where[row] >= 0 else "left out of all clusters"
         return np.where(broken, "broken", "met").tolist(), words.tolist()
 
 

@@ -55,7 +55,7 @@ class Rows:
         part = self.values[items]
         return np.asarray(part.toarray() if self.sparse else part, dtype=np.float64)
 
-    def blocks(self, width: int) -> Iterator[slice]:
+    def chunks(self, width: int) -> Iterator[slice]:
         """Slices of the rows such that `width` numbers for each of them are not many."""
         step = max(1, _BLOCK_CELLS // max(1, width))
         for start in range(0, self.n, step):
@@ -132,14 +132,14 @@ def nearness(distances: Callable[[Any], Floats], rows: Rows, labels: Ints, n_clu
     """Distances of all items to their own centre and to the nearest other one."""
     own, other = np.full(rows.n, np.nan), np.full(rows.n, np.inf)
     rival = np.full(rows.n, -1, dtype=np.int64)
-    for part in rows.blocks(max(n_clusters, rows.d // 8)):
-        found = distances(part)
-        inside = np.flatnonzero(labels[part] >= 0)
-        of = labels[part][inside]
-        own[part][inside] = found[inside, of]
+    for chunk in rows.chunks(max(n_clusters, rows.d // 8)):
+        found = distances(chunk)
+        inside = np.flatnonzero(labels[chunk] >= 0)
+        of = labels[chunk][inside]
+        own[chunk][inside] = found[inside, of]
         found[inside, of] = np.inf
         nearest = found.argmin(axis=1)
         away = found[np.arange(len(found)), nearest]
-        other[part] = away
-        rival[part] = np.where(np.isfinite(away), nearest, -1)
+        other[chunk] = away
+        rival[chunk] = np.where(np.isfinite(away), nearest, -1)
     return Near(own, other, rival)

@@ -27,7 +27,7 @@ class SizeRow:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class SizeFacts:
     """All sizes."""
 
     rows: tuple[SizeRow, ...]  # one a cluster
@@ -63,7 +63,7 @@ def _rise(rows: tuple[SizeRow, ...], start: int, stop: int) -> float:
 
 def read_sizes(
     account: Account, missed: tuple[Shortfall, ...], labels: Ints, counts: Ints, size_weight: Any, groups: Any
-) -> Sizes:
+) -> SizeFacts:
     """Sizes against bounds, with what the bounds cost.
 
     `size_weight` and `groups` are what `fit` was given. Without them the loads of the clusters are taken from
@@ -77,12 +77,12 @@ def read_sizes(
     unit = "load" if loads else "items"
     if given is None:
         rows = [SizeRow(h, float(size), None, None, True, None) for h, size in enumerate(sizes.tolist())]
-        return Sizes(tuple(rows), (), unit, False, (), n_outliers)
+        return SizeFacts(tuple(rows), (), unit, False, (), n_outliers)
 
     if given.cap is not None:
         total = float(sizes.sum())
         rows = _rows(sizes, np.zeros(k), np.full(k, given.cap), total, None, None, 1e-9 * total)
-        return Sizes(tuple(rows), (), unit, True, missed, n_outliers, priced=False)
+        return SizeFacts(tuple(rows), (), unit, True, missed, n_outliers, priced=False)
     note = None
     if groups is None and (given.group_min is not None or given.group_max is not None):
         note = "Groups have bounds of their own; they cannot be counted here without `groups`."
@@ -91,13 +91,13 @@ def read_sizes(
         total = float(sizes.sum())
         low = _as_numbers(given.size_min, 0.0, total, k)
         high = _as_numbers(given.size_max, np.inf, total, k)
-        crumb = 1e-9 * total
-        rows = _rows(sizes, low, high, total, prices, None, crumb)
-        pinned = not n_outliers and _at_minimum(sizes, low, crumb)
-        return Sizes(tuple(rows), (), unit, True, missed, n_outliers, pinned, note=note)
+        tolerance = 1e-9 * total
+        rows = _rows(sizes, low, high, total, prices, None, tolerance)
+        pinned = not n_outliers and _at_minimum(sizes, low, tolerance)
+        return SizeFacts(tuple(rows), (), unit, True, missed, n_outliers, pinned, note=note)
     bounds = _read_again(given, len(labels), k, size_weight, groups)
-    crumb = 1e-9 * bounds.total if len(bounds.load) else 0.0
-    rows = _rows(sizes, bounds.low, bounds.high, bounds.total, prices, None, crumb)
+    tolerance = 1e-9 * bounds.total if len(bounds.load) else 0.0
+    rows = _rows(sizes, bounds.low, bounds.high, bounds.total, prices, None, tolerance)
     tables: list[SizeRow] = []
     if bounds.groups is not None:
         held = bounds.held(labels)[1]
@@ -105,15 +105,15 @@ def read_sizes(
             price = None if given.group_prices is None else given.group_prices[:, g]
             low, high = bounds.groups.low[g], bounds.groups.high[g]
             whole = float(held[g].sum())  # a cluster cannot hold more of the group: above, it is no bound
-            tables += _rows(held[g, :k], low, high, whole, price, str(name), crumb)
-    pinned = not n_outliers and _at_minimum(sizes, bounds.low[:k], crumb)
+            tables += _rows(held[g, :k], low, high, whole, price, str(name), tolerance)
+    pinned = not n_outliers and _at_minimum(sizes, bounds.low[:k], tolerance)
     group_of = None if bounds.groups is None else bounds.groups.code.astype(np.int64)
     missed = shortfalls(bounds, labels)
-    return Sizes(tuple(rows), tuple(tables), unit, True, missed, n_outliers, pinned, group_of, note)
+    return SizeFacts(tuple(rows), tuple(tables), unit, True, missed, n_outliers, pinned, group_of, note)
 
 
-def _at_minimum(sizes: Floats, low: Floats, crumb: float) -> bool:
-    return bool((np.abs(sizes - low) <= crumb).all())
+def _at_minimum(sizes: Floats, low: Floats, tolerance: float) -> bool:
+    return bool((np.abs(sizes - low) <= tolerance).all())
 
 
 def _read_again(given: Bounds, n: int, k: int, size_weight: Any, groups: Any) -> SizeBounds:
@@ -140,13 +140,13 @@ def _rows(
     total: float,
     price: Floats | None,
     group: str | None,
-    crumb: float,
+    tolerance: float,
 ) -> list[SizeRow]:
     found = []
     for h in range(len(size)):
         least = None if low[h] <= 0 else float(low[h])
         most = None if high[h] >= total else float(high[h])
-        met = low[h] - crumb <= size[h] <= high[h] + crumb
+        met = low[h] - tolerance <= size[h] <= high[h] + tolerance
         cost = None if price is None or not np.isfinite(price[h]) else float(price[h])
         found.append(SizeRow(h, float(size[h]), least, most, bool(met), cost, group))
     return found

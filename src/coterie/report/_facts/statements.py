@@ -34,7 +34,7 @@ class GroupRow:
     """One group statement: what it says, how much of it holds, and what does not."""
 
     kind: str
-    told: str
+    text: str
     strength: str
     source: str | None
     n_pairs: int
@@ -45,7 +45,7 @@ class GroupRow:
 
 
 @dataclass(frozen=True)
-class Statements:
+class StatementFacts:
     """What the page lists, how many it does not, and the price of a broken statement of weight 1."""
 
     pairs: tuple[PairRow, ...]
@@ -57,7 +57,7 @@ class Statements:
     price: float | None
 
 
-def list_statements(outcomes: Outcomes) -> Statements:
+def list_statements(outcomes: Outcomes) -> StatementFacts:
     """Choose the statements to list: the dearest broken ones, then those that made a difference."""
     both = outcomes.must, outcomes.cannot
     broken = [(judged, row) for judged in both for row in np.flatnonzero(judged.broken).tolist()]
@@ -75,7 +75,7 @@ def list_statements(outcomes: Outcomes) -> Statements:
     if outcomes.plain is not None:
         n_because = sum(int((_because(judged) & ~judged.broken).sum()) for judged in both)
     shown = sorted(groups, key=lambda group: -outcomes.group_violations(group, outcomes.labels).n_broken)
-    return Statements(
+    return StatementFacts(
         pairs=tuple(listed_pairs),
         groups=tuple(_group(outcomes, group) for group in shown[:MOST_MET]),
         n_pairs=n_pairs,
@@ -96,20 +96,22 @@ def _pair(outcomes: Outcomes, judged: Judged, row: int) -> PairRow:
     i, j = (outcomes.name_of(item) for item in table.ij[row].tolist())
     source = int(table.source[row])
     outcome = "broken" if judged.broken[row] else "met" if judged.active[row] else "no effect"
-    said = None if source < 0 else table.sources[source]
-    return PairRow(judged.kind, i, j, strength_of(table, row), said, outcome, outcomes.reason(judged, row))
+    source_name = None if source < 0 else table.sources[source]
+    return PairRow(
+        judged.kind, i, j, strength_of(table, row), source_name, outcome, outcomes.reason(judged, row)
+    )
 
 
 def strength_of(table: Pairs, row: int) -> str:
     """How strongly a pair was stated, in words."""
-    said = "hard" if table.hard[row] else number(float(table.weight[row]))
-    sure = float(table.confidence[row])
-    return said if np.isnan(sure) else f"{said}, {number(100 * sure)} % sure"
+    strength = "hard" if table.hard[row] else number(float(table.weight[row]))
+    confidence = float(table.confidence[row])
+    return strength if np.isnan(confidence) else f"{strength}, {number(100 * confidence)} % sure"
 
 
 def _group(outcomes: Outcomes, group: Group) -> GroupRow:
     n, codes = len(group.items), group.n_codes
-    told = {
+    message = {
         "label": f"{count_of(n, 'item')} labelled, in {count_of(codes, 'class', 'classes')}",
         "distinct": f"{count_of(n, 'item')} in {count_of(codes, 'group')}: at most one of each in a cluster",
         "across": f"{count_of(n, 'item')} of {count_of(codes, 'group')}: no cluster mixes them",
@@ -121,7 +123,7 @@ def _group(outcomes: Outcomes, group: Group) -> GroupRow:
     words = [_broken(outcomes, one) for one in found.groups[:MOST_BROKEN]]
     return GroupRow(
         kind=group.kind,
-        told=told,
+        text=message,
         strength="hard" if group.weight is None else number(group.weight),
         source=group.source,
         n_pairs=found.n_stated,

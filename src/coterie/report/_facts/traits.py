@@ -38,7 +38,7 @@ class Trait:
     here: str  # the cluster's value, and that of all items
     overall: str
     effect: float  # the difference in standard deviations, and in words
-    told: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,8 @@ def _moments(rows: Rows) -> tuple[Floats, Floats]:
         return mean, np.sqrt(np.maximum(variance, 0.0))
     about = rows.dense(slice(0, 1))[0]
     total, squares = np.zeros(rows.d), np.zeros(rows.d)
-    for part in rows.blocks(rows.d):
-        away = rows.values[part].astype(np.float64) - about
+    for chunk in rows.chunks(rows.d):
+        away = rows.values[chunk].astype(np.float64) - about
         total += away.sum(axis=0)
         squares += np.einsum("ij,ij->j", away, away)
     shift = total / rows.n
@@ -181,8 +181,8 @@ def _traits_of(
         if column.kind == "category":
             shares, overall = present[j]
             share = float(shares[at])
-            told = "more often" if share > overall else "less often"
-            features.append(Trait(column.name, percent(share), percent(overall), size, told))
+            message = "more often" if share > overall else "less often"
+            features.append(Trait(column.name, percent(share), percent(overall), size, message))
             continue
         spread = abs(column.scale) * float(deviation[j])
         a, b = (column.offset + column.scale * float(value) for value in (here[j], mean[j]))

@@ -63,18 +63,20 @@ def plain_labels(model: Any, X: Any, *, sample_weight: Any = None) -> Ints | Non
         return None
     if np.shape(X)[1] != (account.n_features or np.shape(X)[1]):
         return None  # other columns than those of the fit, so that it cannot be repeated
-    words = {name: None if name in BOUNDS else value for name, value in model.get_params(deep=False).items()}
-    if "random_state" in words and not isinstance(words["random_state"], (int, np.integer)):
-        words["random_state"] = 0
-    if "n_init" in words and np.shape(X)[0] > ONE_START_ABOVE:
-        words["n_init"] = 1
+    parameters = {
+        name: None if name in BOUNDS else value for name, value in model.get_params(deep=False).items()
+    }
+    if "random_state" in parameters and not isinstance(parameters["random_state"], (int, np.integer)):
+        parameters["random_state"] = 0
+    if "n_init" in parameters and np.shape(X)[0] > ONE_START_ABOVE:
+        parameters["n_init"] = 1
     for name, quiet in (("verbose", 0), ("warm_start", False)):
-        if name in words:
-            words[name] = quiet
+        if name in parameters:
+            parameters[name] = quiet
     given = {} if sample_weight is None else {"sample_weight": sample_weight}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of empty clusters: this fit is there to be compared with
-        found = type(model)(**words).fit(X, **given)
+        found = type(model)(**parameters).fit(X, **given)
     return np.asarray(found.labels_).astype(np.int64)
 
 

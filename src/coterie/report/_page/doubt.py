@@ -1,57 +1,61 @@
-"""The part of the page that says how sure the model is."""
+"""The section of the page on the certainty of the model."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from coterie._words import count_of
-from coterie.report._facts.doubt import IN_DOUBT, WIDE_OPEN, DoubtfulItem, DoubtfulPair, Sureness
+from coterie.report._facts.doubt import IN_DOUBT, WIDE_OPEN, CertaintyFacts, DoubtfulItem, DoubtfulPair
 from coterie.report._facts.gather import Facts
 from coterie.report._page.html import Markup, name_of, tag, together
 from coterie.report._page.numbers import percent
-from coterie.report._page.parts import Name, cell, pair_of, pill, remark, table
+from coterie.report._page.widgets import Name, cell, pair_of, pill, remark, table
 
 
-def sure_section(facts: Facts) -> Markup | None:
+def certainty_section(facts: Facts) -> Markup | None:
     """How probable the clusters of the items are, and the stated pairs; None where nobody knows."""
-    sure = facts.sure
-    if sure is None:
+    certainty = facts.certainty
+    if certainty is None:
         return None
     explained = (
         "The model gives each item a probability for each cluster, under all that was stated. Below is the "
         "probability of the cluster that an item is in. It is as good as the model: where clusters have "
         "another shape than the model's, it is too sure."
     )
-    parts: list[Any] = [remark(explained), tag("p", _in_doubt(sure, facts.n_items)), _band_table(sure)]
-    if sure.told:
-        parts.append(tag("ul", [tag("li", told) for told in sure.told], class_="notes"))
-    if sure.items:
-        parts += [tag("h3", "Most in doubt"), _item_table(facts, sure.items)]
-        left = sure.below(IN_DOUBT) - len(sure.items)
+    widgets: list[Any] = [
+        remark(explained),
+        tag("p", _in_doubt(certainty, facts.n_items)),
+        _band_table(certainty),
+    ]
+    if certainty.text:
+        widgets.append(tag("ul", [tag("li", message) for message in certainty.text], class_="notes"))
+    if certainty.items:
+        widgets += [tag("h3", "Most in doubt"), _item_table(facts, certainty.items)]
+        left = certainty.below(IN_DOUBT) - len(certainty.items)
         if left > 0:
-            parts.append(remark(f"{left:,} more items in doubt are not listed."))
-    if sure.n_pairs:
-        parts += [tag("h3", "Statements in doubt"), remark(_pair_words(sure))]
-    if sure.pairs:
-        parts.append(_pair_table(facts, sure.pairs))
-        left = sure.n_pairs_in_doubt - len(sure.pairs)
+            widgets.append(remark(f"{left:,} more items in doubt are not listed."))
+    if certainty.n_pairs:
+        widgets += [tag("h3", "Statements in doubt"), remark(_pair_words(certainty))]
+    if certainty.pairs:
+        widgets.append(_pair_table(facts, certainty.pairs))
+        left = certainty.n_pairs_in_doubt - len(certainty.pairs)
         if left > 0:
-            parts.append(remark(f"{left:,} more pairs in doubt are not listed."))
-    return together(parts)
+            widgets.append(remark(f"{left:,} more pairs in doubt are not listed."))
+    return together(widgets)
 
 
-def _in_doubt(sure: Sureness, n_items: int) -> str:
-    few, open_ = sure.below(IN_DOUBT), sure.below(WIDE_OPEN)
+def _in_doubt(certainty: CertaintyFacts, n_items: int) -> str:
+    few, open_ = certainty.below(IN_DOUBT), certainty.below(WIDE_OPEN)
     if not few:
         return f"No item is in doubt: each has at least {percent(IN_DOUBT)}."
-    told = f"{few:,} of {count_of(n_items, 'item')} {'is' if few == 1 else 'are'} in doubt"
-    return f"{told} (below {percent(IN_DOUBT)}), {open_ or 'none'} of them below {percent(WIDE_OPEN)}."
+    message = f"{few:,} of {count_of(n_items, 'item')} {'is' if few == 1 else 'are'} in doubt"
+    return f"{message} (below {percent(IN_DOUBT)}), {open_ or 'none'} of them below {percent(WIDE_OPEN)}."
 
 
-def _band_table(sure: Sureness) -> Markup:
-    widest = max(1, *(count for _, count in sure.bands))
+def _band_table(certainty: CertaintyFacts) -> Markup:
+    widest = max(1, *(count for _, count in certainty.bands))
     rows = []
-    for words, count in sure.bands:
+    for words, count in certainty.bands:
         fill = tag("i", style=f"width:{100 * count / widest:.1f}%") if count else None
         bar = tag("div", fill, class_="bar", aria_hidden="true")
         rows.append((words, [f"{count:,}", bar]))
@@ -68,12 +72,14 @@ def _item_table(facts: Facts, items: tuple[DoubtfulItem, ...]) -> Markup:
     return table("Items most in doubt", ["Item", "Is in", "Most probable", "Next"], rows, stack=True)
 
 
-def _pair_words(sure: Sureness) -> str:
-    if not sure.n_pairs_in_doubt:
-        return f"None: each of the {count_of(sure.n_pairs, 'stated pair')} has at least {percent(IN_DOUBT)}."
-    told = f"{sure.n_pairs_in_doubt:,} of {count_of(sure.n_pairs, 'stated pair')}"
+def _pair_words(certainty: CertaintyFacts) -> str:
+    if not certainty.n_pairs_in_doubt:
+        each = f"each of the {count_of(certainty.n_pairs, 'stated pair')}"
+        return f"None: {each} has at least {percent(IN_DOUBT)}."
+    message = f"{certainty.n_pairs_in_doubt:,} of {count_of(certainty.n_pairs, 'stated pair')}"
     return (
-        f"{told} {'is' if sure.n_pairs_in_doubt == 1 else 'are'} in doubt. The probability is that of the "
+        f"{message} {'is' if certainty.n_pairs_in_doubt == 1 else 'are'} in doubt. The probability is that "
+        "of the "
         "statement being true, by the model, with all statements counted (this one too): look at the "
         "first ones first."
     )

@@ -10,10 +10,9 @@ from coterie.report._facts.doubt import IN_DOUBT
 from coterie.report._facts.gather import Facts
 from coterie.report._facts.traits import Trait
 from coterie.report._page.colours import LIGHT, colour_class, style_sheet
-from coterie.report._page.doubt import sure_section
+from coterie.report._page.doubt import certainty_section
 from coterie.report._page.html import Markup, name_of, tag, together
 from coterie.report._page.numbers import percent, seconds
-from coterie.report._page.parts import mark, remark, tiles
 from coterie.report._page.svg import MOST_NAMED_POINTS, draw_points, line_sample
 from coterie.report._page.tables import (
     comparison_section,
@@ -22,6 +21,7 @@ from coterie.report._page.tables import (
     statements_section,
     trace_section,
 )
+from coterie.report._page.widgets import mark, remark, tiles
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 # A bar of a feature ends here: more deviations than this are rare.
@@ -33,7 +33,7 @@ def build_page(facts: Facts, missing: str | None = None) -> str:
     sections = [
         ("map", "Map", _map_section(facts)),
         ("clusters", "Clusters", _cards_section(facts)),
-        ("sure", "How sure", sure_section(facts)),
+        ("sure", "How sure", certainty_section(facts)),
         ("sizes", "Sizes", sizes_section(facts)),
         *((own.key, own.title, own_section(own)) for own in facts.account.sections),
         ("objective", "Objective", trace_section(facts.account.trace)),
@@ -75,8 +75,10 @@ def _header(facts: Facts, links: list[Markup]) -> Markup:
     if facts.sizes.bounded:
         missed = len(facts.sizes.missed)
         figures.append((f"{missed:,} missed" if missed else "all met", "bounds on sizes"))
-    if facts.sure is not None:
-        figures.append((f"{facts.sure.below(IN_DOUBT):,}", f"items in doubt (below {percent(IN_DOUBT)})"))
+    if facts.certainty is not None:
+        figures.append(
+            (f"{facts.certainty.below(IN_DOUBT):,}", f"items in doubt (below {percent(IN_DOUBT)})")
+        )
     if made.seconds is not None:
         figures.append((seconds(made.seconds), "to fit"))
     account = facts.account
@@ -133,7 +135,7 @@ def _legend(facts: Facts) -> Markup:
             entries.append(tag("li", line_sample(style), kind))
         if (kind, True) in kinds:
             entries.append(tag("li", line_sample(style, broken=True), f"{kind}, broken"))
-    if facts.sure is not None and facts.sure.below(IN_DOUBT):
+    if facts.certainty is not None and facts.certainty.below(IN_DOUBT):
         drawn = "Hollow" if len(facts.map.items) <= MOST_NAMED_POINTS else "Pale"
         entries.append(tag("li", f"{drawn}: in doubt (below {percent(IN_DOUBT)})"))
     if len(facts.lines.ringed):
@@ -151,7 +153,9 @@ def _cards_section(facts: Facts) -> Markup:
     explained = remark(
         "What distinguishes a cluster: the features in which its mean differs most from that of all items, "
         "in standard deviations (sd). Typical items lie nearest to the centre; doubtful ones "
-        + ("nearly as near to another centre, or nearer." if facts.sure is None else "may be elsewhere."),
+        + (
+            "nearly as near to another centre, or nearer." if facts.certainty is None else "may be elsewhere."
+        ),
         f" {facts.account.centre}" if facts.account.centre else None,
     )
     cards = tag("div", [_card(facts, card) for card in facts.cards], class_="cards")
@@ -175,11 +179,11 @@ def _weighed(facts: Facts) -> Markup | None:
 def _card(facts: Facts, card: Card) -> Markup:
     size = f"{count_of(card.size, 'item')} · {percent(card.share)}" if card.size else "empty"
     name, traits = tag("h3", f"Cluster {card.cluster}"), card.traits
-    parts: list[Any] = [tag("header", mark(card.cluster), name, tag("span", size, class_="size"))]
+    widgets: list[Any] = [tag("header", mark(card.cluster), name, tag("span", size, class_="size"))]
     if traits.features:
-        parts.append(tag("ul", [_trait(trait) for trait in traits.features], class_="traits"))
+        widgets.append(tag("ul", [_trait(trait) for trait in traits.features], class_="traits"))
     elif card.size and not traits.words:
-        parts.append(remark("No feature sets it clearly apart."))
+        widgets.append(remark("No feature sets it clearly apart."))
     words = [tag("li", name_of(word)) for word in traits.words]
     typical = [tag("li", name_of(facts.names(item))) for item in card.typical]
     doubtful = [
@@ -189,15 +193,15 @@ def _card(facts: Facts, card: Card) -> Markup:
     lists = ("Words", words, "words"), ("Typical", typical, "items row"), ("Doubtful", doubtful, "items")
     for heading, items, style in lists:
         if items:
-            parts += [tag("h4", heading), tag("ul", items, class_=style)]
-    return tag("article", parts, class_=f"card {colour_class(card.cluster)}")
+            widgets += [tag("h4", heading), tag("ul", items, class_=style)]
+    return tag("article", widgets, class_=f"card {colour_class(card.cluster)}")
 
 
 def _trait(trait: Trait) -> Markup:
     half = 50 * min(abs(trait.effect), _WIDEST_EFFECT) / _WIDEST_EFFECT
     start = 50.0 if trait.effect >= 0 else 50.0 - half
     bar = tag("i", style=f"left:{start:.1f}%;width:{half:.1f}%")
-    beside = tag("span", f" (all: {trait.overall}), {trait.told}", class_="soft")
+    beside = tag("span", f" (all: {trait.overall}), {trait.text}", class_="soft")
     value = tag("span", tag("b", trait.here), beside, class_="value")
     line = tag("div", name_of(trait.name), value, class_="line")
     return tag("li", line, tag("div", bar, class_="effect", aria_hidden="true"))

@@ -36,10 +36,10 @@ def draw_points(facts: Facts) -> Markup:
         layers.append(draw(facts, cluster, mine, at[mine], size))
     layers.append(_links(facts, at))
     n_lines = len(facts.lines.lines)
-    told = f"Map of {len(labels):,} items, coloured by cluster" + (
+    message = f"Map of {len(labels):,} items, coloured by cluster" + (
         f", with {n_lines:,} statements" if n_lines else ""
     )
-    return shape("svg", layers, viewBox=f"0 0 {_WIDTH} {height}", role="img", aria_label=told)
+    return shape("svg", layers, viewBox=f"0 0 {_WIDTH} {height}", role="img", aria_label=message)
 
 
 def _placed(xy: Floats, height: int) -> Floats:
@@ -58,14 +58,14 @@ def _short(value: float) -> str:
 
 
 def _named_points(facts: Facts, cluster: int, mine: Any, at: Floats, size: float) -> Markup:
-    marker, points, sure = marker_of(cluster), [], facts.sure
+    marker, points, certainty = marker_of(cluster), [], facts.certainty
     where = "in no cluster" if cluster < 0 else f"cluster {cluster}"
     for item, (x, y) in zip(facts.map.items[mine].tolist(), at.tolist(), strict=True):
-        told, style = f"{cut(facts.names(item))}: {where}", None
-        if sure is not None:
-            told = f"{told}, {percent(sure.own[item])}"
-            style = "doubt" if sure.own[item] < IN_DOUBT else None
-        title = tag("title", told)
+        message, style = f"{cut(facts.names(item))}: {where}", None
+        if certainty is not None:
+            message = f"{message}, {percent(certainty.own[item])}"
+            style = "doubt" if certainty.own[item] < IN_DOUBT else None
+        title = tag("title", message)
         if marker == "dot":
             kind = "pt doubt" if style else "pt"
             points.append(shape("circle", title, class_=kind, cx=_short(x), cy=_short(y), r=_short(size)))
@@ -91,9 +91,9 @@ def _mass_of_points(facts: Facts, cluster: int, mine: Any, at: Floats, size: flo
 
     Those in doubt, where the model tells, have a path of their own.
     """
-    if facts.sure is None:
+    if facts.certainty is None:
         return _path_of_points(cluster, at, size)
-    doubt = facts.sure.own[facts.map.items[mine]] < IN_DOUBT
+    doubt = facts.certainty.own[facts.map.items[mine]] < IN_DOUBT
     kinds = ((doubt, True), (~doubt, False))
     return together([_path_of_points(cluster, at[some], size, pale) for some, pale in kinds if some.any()])
 
@@ -144,11 +144,11 @@ def steps_of(trace: Trace) -> tuple[Floats, Floats]:
 
 def course_of(trace: Trace) -> Markup:
     """The drawing of a trace, with its first and last value."""
-    told = [
+    message = [
         tag("span", f"{word} {number(value)}")
         for word, value in zip(trace.ends, trace.values[[0, -1]].tolist(), strict=True)
     ]
-    return tag("figure", draw_trace(trace), tag("figcaption", told, class_="ends"), class_="course")
+    return tag("figure", draw_trace(trace), tag("figcaption", message, class_="ends"), class_="course")
 
 
 def draw_trace(trace: Trace) -> Markup:

@@ -8,14 +8,14 @@ from coterie._words import count_of
 from coterie.base import Section, Trace
 from coterie.methods import ONE_START_ABOVE
 from coterie.report._facts.gather import Facts
-from coterie.report._facts.sizes import SizeRow, Sizes
+from coterie.report._facts.sizes import SizeFacts, SizeRow
 from coterie.report._facts.statements import GroupRow, PairRow
 from coterie.report._facts.without import Comparison
 from coterie.report._page.colours import colour_class
 from coterie.report._page.html import Markup, cut, name_of, tag, together
 from coterie.report._page.numbers import NOTHING, number, percent, whole
-from coterie.report._page.parts import Name, cell, pair_of, pill, remark, table, tiles
 from coterie.report._page.svg import course_of
+from coterie.report._page.widgets import Name, cell, pair_of, pill, remark, table, tiles
 
 # Rows of a table of clusters; of more, the largest.
 _MOST_ROWS = 60
@@ -30,50 +30,50 @@ def sizes_section(facts: Facts) -> Markup:
     sizes = facts.sizes
     rows = sorted(sizes.rows, key=lambda row: -row.size)[:_MOST_ROWS]
     rows = sorted(rows, key=lambda row: (row.met, row.cluster))
-    parts: list[Any] = []
+    widgets: list[Any] = []
     if sizes.bounded and sizes.priced:
-        parts.append(remark(_price_words(sizes)))
+        widgets.append(remark(_price_words(sizes)))
     if sizes.unit == "load":
-        parts.append(remark("Sizes count the load of the items, not their number."))
+        widgets.append(remark("Sizes count the load of the items, not their number."))
     if sizes.n_outliers:
-        told = f"{count_of(sizes.n_outliers, 'item')} left out of all clusters."
-        parts.append(tag("p", told, class_="small"))
+        message = f"{count_of(sizes.n_outliers, 'item')} left out of all clusters."
+        widgets.append(tag("p", message, class_="small"))
     if len(rows) < len(sizes.rows):
-        parts.append(remark(f"The {len(rows)} largest of {len(sizes.rows):,}."))
-    parts.append(_size_table(rows, sizes, None))
+        widgets.append(remark(f"The {len(rows)} largest of {len(sizes.rows):,}."))
+    widgets.append(_size_table(rows, sizes, None))
     for name in dict.fromkeys(row.group for row in sizes.groups):
-        parts.append(tag("h3", "Group ", name_of(name)))
+        widgets.append(tag("h3", "Group ", name_of(name)))
         of_group = [row for row in sizes.groups if row.group == name]
         if all(row.low is not None and row.size == row.low for row in of_group):
-            parts.append(remark(f"Its minima leave no choice: {_DIFFERENCES}."))
+            widgets.append(remark(f"Its minima leave no choice: {_DIFFERENCES}."))
         of_group.sort(key=lambda row: (row.met, row.cluster))
-        parts.append(_size_table(of_group[:_MOST_ROWS], sizes, name))
+        widgets.append(_size_table(of_group[:_MOST_ROWS], sizes, name))
     if sizes.note:
-        parts.append(remark(sizes.note))
-    return together(parts)
+        widgets.append(remark(sizes.note))
+    return together(widgets)
 
 
-def _price_words(sizes: Sizes) -> str:
+def _price_words(sizes: SizeFacts) -> str:
     """What the prices of the bounds mean."""
     one = "unit of load" if sizes.unit == "load" else "item"
     if sizes.pinned:
-        told = (
+        message = (
             f"The minima leave each cluster one size only, so {_DIFFERENCES}: one {one} more in a cluster "
             "and one less in another costs at least the price of the first minus that of the second."
         )
     else:
-        told = (
+        message = (
             f"The price is what one more {one} in the cluster would cost in the objective: above 0 its "
             "minimum binds, below 0 its maximum does; 0: the bound costs nothing."
         )
     if sizes.unit == "load":
-        told += " Items come whole, so these prices are near the true ones only."
+        message += " Items come whole, so these prices are near the true ones only."
     if sizes.groups:
-        told += " The price of a group in a cluster comes on top of that of the cluster."
-    return told
+        message += " The price of a group in a cluster comes on top of that of the cluster."
+    return message
 
 
-def _size_table(rows: list[SizeRow], sizes: Sizes, group: str | None) -> Markup:
+def _size_table(rows: list[SizeRow], sizes: SizeFacts, group: str | None) -> Markup:
     widest = max([1e-12, *(row.size for row in rows), *(row.high or row.low or 0.0 for row in rows)])
     names: list[Name] = ["Cluster", "Size", ("", "wide")]
     if sizes.bounded:
@@ -103,22 +103,22 @@ def _size_table(rows: list[SizeRow], sizes: Sizes, group: str | None) -> Markup:
 
 def own_section(own: Section) -> Markup:
     """A part that only the family of the model has."""
-    parts: list[Any] = [remark(own.told)]
+    widgets: list[Any] = [remark(own.text)]
     if own.trace is not None:
-        parts.append(course_of(own.trace))
+        widgets.append(course_of(own.trace))
     if own.remark is not None:
-        parts.append(tag("p", own.remark))
+        widgets.append(tag("p", own.remark))
     if own.listed:
         listed = tag("ul", [tag("li", one) for one in own.listed], class_="notes")
-        parts += [tag("h3", own.heading), remark(own.note), listed]
+        widgets += [tag("h3", own.heading), remark(own.note), listed]
         if own.n_left_out:
-            parts.append(remark(f"{own.n_left_out:,} more pairs are not listed."))
-    return together(parts)
+            widgets.append(remark(f"{own.n_left_out:,} more pairs are not listed."))
+    return together(widgets)
 
 
 def trace_section(trace: Trace | None) -> Markup | None:
     """How the objective fell."""
-    return None if trace is None else together(remark(trace.told), course_of(trace))
+    return None if trace is None else together(remark(trace.text), course_of(trace))
 
 
 # ---- statements ---------------------------------------------------------------------------------------
@@ -126,30 +126,32 @@ def trace_section(trace: Trace | None) -> Markup | None:
 
 def statements_section(facts: Facts) -> Markup | None:
     """What became of each statement."""
-    said = facts.statements
-    if not said.n_pairs and not said.groups:
+    found = facts.statements
+    if not found.n_pairs and not found.groups:
         return None
-    parts: list[Any] = []
-    if said.n_because is not None and said.n_pairs:
-        parts.append(remark(_made_a_difference(said.n_because, said.n_pairs)))
-    if said.groups:
-        rows = [_group_row(group) for group in said.groups]
-        parts.append(table("Groups", ["Kind", "What", "Weight", "Source", "Outcome"], rows, stack=True))
-        if said.n_groups_left_out:
-            parts.append(remark(f"{said.n_groups_left_out:,} more groups are not listed."))
-    broken = [pair for pair in said.pairs if pair.outcome == "broken"]
-    others = [pair for pair in said.pairs if pair.outcome != "broken"]
-    if broken and said.price is not None:
-        parts.append(remark(f"A broken statement of weight 1 weighs {number(said.price)} in the objective."))
+    widgets: list[Any] = []
+    if found.n_because is not None and found.n_pairs:
+        widgets.append(remark(_made_a_difference(found.n_because, found.n_pairs)))
+    if found.groups:
+        rows = [_group_row(group) for group in found.groups]
+        widgets.append(table("Groups", ["Kind", "What", "Weight", "Source", "Outcome"], rows, stack=True))
+        if found.n_groups_left_out:
+            widgets.append(remark(f"{found.n_groups_left_out:,} more groups are not listed."))
+    broken = [pair for pair in found.pairs if pair.outcome == "broken"]
+    others = [pair for pair in found.pairs if pair.outcome != "broken"]
+    if broken and found.price is not None:
+        widgets.append(
+            remark(f"A broken statement of weight 1 weighs {number(found.price)} in the objective.")
+        )
     if broken:
-        parts.append(_pair_table("Broken pairs", broken))
+        widgets.append(_pair_table("Broken pairs", broken))
     if others:
         summary = tag("summary", f"{count_of(len(others), 'pair')} that hold")
-        parts.append(tag("details", summary, _pair_table("Pairs that hold", others), open=not broken))
-    if said.n_left_out:
-        told = f"{said.n_left_out:,} of {said.n_pairs:,} pairs are not listed here; the full list is in "
-        parts.append(remark(told, "constraints.csv where the command line made this page."))
-    return together(parts)
+        widgets.append(tag("details", summary, _pair_table("Pairs that hold", others), open=not broken))
+    if found.n_left_out:
+        message = f"{found.n_left_out:,} of {found.n_pairs:,} pairs are not listed here; the full list is in "
+        widgets.append(remark(message, "constraints.csv where the command line made this page."))
+    return together(widgets)
 
 
 def _made_a_difference(count: int, of: int) -> str:
@@ -183,7 +185,7 @@ def _group_row(group: GroupRow) -> tuple[Any, list[Any]]:
     broken = [tag("li", one) for one in group.broken]
     if group.left_out:
         broken.append(tag("li", f"and {group.left_out:,} more"))
-    what = together(group.told, tag("ul", broken, class_="groups") if broken else None)
+    what = together(group.text, tag("ul", broken, class_="groups") if broken else None)
     outcome = together(pill("broken" if group.n_broken else "met"), " ", tag("span", held, class_="soft"))
     return group.kind, [what, group.strength, _source(group.source), outcome]
 
@@ -203,8 +205,8 @@ def comparison_section(facts: Facts) -> Markup | None:
     ]
     if found.n_stated:
         before, after = (found.n_stated - n for n in (found.n_broken_plain, found.n_broken))
-        told = f"of {found.n_stated:,} stated pairs hold: without → with"
-        figures.append((f"{before:,} → {after:,}", told))
+        message = f"of {found.n_stated:,} stated pairs hold: without → with"
+        figures.append((f"{before:,} → {after:,}", message))
     along = facts.account.graph is not None
     same = "The same method, along the same neighbours," if along else "The same method"
     words = f"{same} without statements and bounds, its clusters matched to these as well as can be."

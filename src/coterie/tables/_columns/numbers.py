@@ -33,21 +33,21 @@ class _Scaling:
     @classmethod
     def of(cls, matrix: Floats) -> _Scaling:
         """Of all columns; a second pass takes the rounding out of the mean."""
-        n, blocks = len(matrix), list(_blocks(matrix))
-        largest = np.max([np.abs(matrix[rows]).max(axis=0) for rows in blocks], axis=0)
+        n, chunks = len(matrix), list(_chunks(matrix))
+        largest = np.max([np.abs(matrix[rows]).max(axis=0) for rows in chunks], axis=0)
         extreme = (largest > _LARGE) | (largest < _SMALL)
         exponent = np.where(extreme, np.frexp(largest)[1], 0).astype(np.intp)
         centre = np.zeros(matrix.shape[1])
         for _ in range(2):
-            sums = [(_near(matrix[rows], exponent) - centre).sum(axis=0) for rows in blocks]
+            sums = [(_near(matrix[rows], exponent) - centre).sum(axis=0) for rows in chunks]
             centre += np.sum(sums, axis=0) / n
-        squares = [((_near(matrix[rows], exponent) - centre) ** 2).sum(axis=0) for rows in blocks]
+        squares = [((_near(matrix[rows], exponent) - centre) ** 2).sum(axis=0) for rows in chunks]
         deviation = np.sqrt(np.sum(squares, axis=0) / n)
         return cls(centre, np.where(deviation > 0, deviation, 1.0), exponent)
 
     def apply(self, matrix: Floats) -> None:
         """Standardise in place."""
-        for rows in _blocks(matrix):
+        for rows in _chunks(matrix):
             matrix[rows] = (_near(matrix[rows], self.exponent) - self.centre) / self.deviation
 
     def in_users_unit(self) -> tuple[list[float], list[float]]:
@@ -55,9 +55,9 @@ class _Scaling:
         return np.ldexp(self.centre, self.exponent).tolist(), np.ldexp(self.deviation, self.exponent).tolist()
 
 
-def _near(block: Floats, exponent: NDArray[np.intp]) -> Floats:
+def _near(chunk: Floats, exponent: NDArray[np.intp]) -> Floats:
     """The block divided by powers of 2, which is exact; most often there is nothing to do."""
-    return np.ldexp(block, -exponent) if exponent.any() else block
+    return np.ldexp(chunk, -exponent) if exponent.any() else chunk
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Numbers:
         """Fill `out` with the columns, and keep their medians, means and deviations."""
         self._fill(table, out)
         self.medians = np.array([_median(out[:, at]) for at in range(out.shape[1])])
-        self._close_gaps(table, out, self.impute)
+        self._fill_missing(table, out, self.impute)
         if self.scale:
             self.scaling = _Scaling.of(out)
             self.scaling.apply(out)
@@ -84,11 +84,11 @@ class Numbers:
     def encode(self, table: Table, out: Floats, *, impute: bool) -> None:
         """Fill `out` with the columns of new rows."""
         self._fill(table, out)
-        self._close_gaps(table, out, impute or self.impute)
+        self._fill_missing(table, out, impute or self.impute)
         if self.scaling is not None:
             with np.errstate(over="ignore"):
                 self.scaling.apply(out)
-            for rows in _blocks(out):
+            for rows in _chunks(out):
                 if not np.isfinite(out[rows]).all():
                     row, at = np.argwhere(~np.isfinite(out[rows]))[0].tolist()
                     where = in_row(rows.start + row)
@@ -105,7 +105,7 @@ class Numbers:
         """Copy the columns; what is missing becomes NaN."""
         if table.frame is None:
             places = [table.places[name] for name in self.names]
-            for rows in _blocks(out):
+            for rows in _chunks(out):
                 out[rows] = table.matrix[rows][:, places]
             return
         for dtype, group in by_type(table.frame, self.names).items():
@@ -129,24 +129,24 @@ class Numbers:
         elif not can_be_number(dtype) and dtype != pl.Null:
             raise table.error(f"column {quoted(names[0])} must hold numbers, but it holds {dtype}.")
 
-    def _close_gaps(self, table: Table, out: Floats, impute: bool) -> None:
+    def _fill_missing(self, table: Table, out: Floats, impute: bool) -> None:
         """Fill what is missing, or raise; an infinite value is always an error."""
         assert self.medians is not None
         self.n_filled = 0
-        for rows in _blocks(out):
-            block = out[rows]
-            missing = np.isnan(block)
-            bad = np.isinf(block) if impute else missing | np.isinf(block)
+        for rows in _chunks(out):
+            chunk = out[rows]
+            missing = np.isnan(chunk)
+            bad = np.isinf(chunk) if impute else missing | np.isinf(chunk)
             if bad.any():
                 row, at = np.argwhere(bad)[0].tolist()
                 raise _bad_number(table, self.names[at], rows.start + row, bool(missing[row, at]))
             if missing.any():
                 places = np.nonzero(missing)
-                block[places] = self.medians[places[1]]
+                chunk[places] = self.medians[places[1]]
                 self.n_filled += len(places[0])
 
 
-def _blocks(out: Floats) -> Iterator[slice]:
+def _chunks(out: Floats) -> Iterator[slice]:
     """Slices of rows, few enough that a copy of them costs little."""
     step = max(1, _CELLS_AT_ONCE // max(1, out.shape[1]))
     for start in range(0, len(out), step):

@@ -28,10 +28,10 @@ def _texts(table: Table, name: str, impute: bool, filled: str) -> tuple[pl.Serie
     if not can_be_text(column.dtype) and column.dtype != pl.Null:
         raise table.error(f"column {quoted(name)} must hold text, but it holds {column.dtype}.")
     values = column.to_frame().select(text(name, column.dtype)).to_series()
-    n_gaps = values.null_count()
-    if n_gaps and not impute:
+    n_missing = values.null_count()
+    if n_missing and not impute:
         raise table.error(no_value(name, values.is_null().arg_max()))
-    return values.fill_null(filled), n_gaps
+    return values.fill_null(filled), n_missing
 
 
 @dataclass

@@ -14,7 +14,7 @@ import numpy as np
 
 from coterie._words import listed
 from coterie.tables._errors import TableError, quoted
-from coterie.tables._formats.lines import Lines
+from coterie.tables._formats.lines import TextFile
 from coterie.tables._formats.matrix_market import check_shape, read_matrix_market
 
 # What NumPy raises on a header that it cannot parse; its words are of Python.
@@ -60,7 +60,7 @@ def read_npz(path: Path) -> Any:
 
 def read_mtx(path: Path) -> Any:
     """A matrix in the text format of MatrixMarket."""
-    matrix = read_matrix_market(Lines.of(path))
+    matrix = read_matrix_market(TextFile.of(path))
     return _dense(matrix) if isinstance(matrix, np.ndarray) else _sparse(matrix)
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from coterie._words import count_of
 from coterie.tables._errors import TableError, quoted
-from coterie.tables._formats.lines import Lines, quoting_error, read_records
+from coterie.tables._formats.lines import TextFile, quoting_error, read_records
 
 # Only from this size on is it worth while to read single columns; then rows with too many cells go unseen.
 _WORTH_CHOOSING = 64 * 2**20
@@ -24,14 +24,14 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 class TextTable:
     """A file of lines and cells, of which only the header has been read."""
 
-    lines: Lines
+    lines: TextFile
     separator: str
     end_of_line: str
     names: tuple[str, ...]
     notes: tuple[str, ...]
 
 
-def open_text_table(lines: Lines, usual: str) -> TextTable:
+def open_text_table(lines: TextFile, usual: str) -> TextTable:
     """Look at the header: separator (`usual`, or another that it has), line ends, names."""
     with lines.binary() as file:
         head = file.read(_HEAD)

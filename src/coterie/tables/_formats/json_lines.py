@@ -16,14 +16,14 @@ import polars as pl
 
 from coterie._words import count_of, listed
 from coterie.tables._errors import TableError, quoted, shown
-from coterie.tables._formats.lines import Lines
+from coterie.tables._formats.lines import TextFile
 
 _MARK = b"\xef\xbb\xbf"  # byte order mark
 # Characters beyond 16 bits are written as two halves, each of which is none.
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-def read_json_lines(lines: Lines, only: Sequence[str] | None = None) -> tuple[pl.DataFrame, list[str]]:
+def read_json_lines(lines: TextFile, only: Sequence[str] | None = None) -> tuple[pl.DataFrame, list[str]]:
     """One row a line, one column a name, and notes; a name that a line does not have is missing there."""
     lines.check_encoding()
     with lines.binary() as file:
@@ -39,7 +39,7 @@ def read_json_lines(lines: Lines, only: Sequence[str] | None = None) -> tuple[pl
     return frame, _check_lines(data, [name for name in text if only is None or name in only])
 
 
-def own_lines(lines: Lines) -> list[str]:
+def own_lines(lines: TextFile) -> list[str]:
     """The lines of a file as they stand there, without the empty ones and the blanks around them."""
     with lines.binary() as file:
         return [line.decode().lstrip() for _, line in _numbered(file.read().removeprefix(_MARK))]

@@ -22,14 +22,14 @@ from coterie.tables._errors import TableError
 
 
 @dataclass(frozen=True)
-class Lines:
+class TextFile:
     """A text file, unpacked if need be."""
 
     path: Path
     data: bytes | None  # what was unpacked; None: the file itself
 
     @classmethod
-    def of(cls, path: Path) -> Lines:
+    def of(cls, path: Path) -> TextFile:
         """Open a file; one that ends in .gz is unpacked."""
         if path.suffix.lower() != ".gz":
             return cls(path, None)
@@ -78,7 +78,7 @@ class Records:
     cells: list[list[str]] | None
 
 
-def read_records(lines: Lines, separator: str, width: int, *, keep: bool) -> Records:
+def read_records(lines: TextFile, separator: str, width: int, *, keep: bool) -> Records:
     """Go through all rows below the header; raise, with the line, where one has not `width` cells."""
     empty: list[int] = []
     cells: list[list[str]] | None = [] if keep else None
@@ -116,15 +116,15 @@ def _at_end(rows: list[int], n_rows: int) -> list[int]:
 
 def quoting_error(error: csv.Error, line: int) -> TableError:
     """What the csv module complains of, in words that help."""
-    told = str(error)
-    if "unexpected end of data" in told:
+    message = str(error)
+    if "unexpected end of data" in message:
         what = 'a quote (") opens a cell and is never closed'
-    elif "expected after" in told:
+    elif "expected after" in message:
         what = 'a cell goes on after its closing quote; inside a quoted cell a quote is written twice ("")'
-    elif "new-line character" in told:
+    elif "new-line character" in message:
         what = "there is a stray carriage return inside the row"
     else:
-        what = told
+        what = message
     return TableError(f"line {line:,}: {what}.")
 
 

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.tables._errors import TableError, quoted
-from coterie.tables._formats.lines import Lines
+from coterie.tables._formats.lines import TextFile
 
 # Rows and columns without entries cost memory too; a header that claims more is not believed.
 _MOST_ROWS, _MOST_COLUMNS = 100_000_000, 1_000_000
@@ -25,7 +25,7 @@ _FIELDS = {"real": 3, "double": 3, "integer": 3, "pattern": 2}  # numbers a line
 _SIGNS = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
 
 
-def read_matrix_market(lines: Lines) -> Any:
+def read_matrix_market(lines: TextFile) -> Any:
     """A dense array, or a sparse matrix by coordinates."""
     with lines.binary() as file:
         words = file.readline(1_000).decode("ascii", "replace").lower().split()

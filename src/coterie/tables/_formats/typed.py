@@ -49,11 +49,13 @@ def _typed_block(text: pl.DataFrame) -> list[pl.Series]:
     complete = [name for name in cells if n_numbers[name] == text.height]
     result = _numbers(pl.DataFrame([cells[name] for name in complete]), floats)
     if len(complete) < text.width:
-        result |= _with_gaps(pl.DataFrame([series for name, series in cells.items() if name not in result]))
+        result |= _with_missing(
+            pl.DataFrame([series for name, series in cells.items() if name not in result])
+        )
     return [result[name] for name in cells]
 
 
-def _with_gaps(text: pl.DataFrame) -> Columns:
+def _with_missing(text: pl.DataFrame) -> Columns:
     """Columns in which some value is missing, or no number, or has blanks around it."""
     stripped = text.select(pl.all().str.strip_chars())
     missing = stripped.select(pl.all().fill_null("").is_in(MISSING_WORDS))

@@ -1,4 +1,4 @@
-"""The mean field of pairwise clustering: what each unit costs in each cluster, and sweeps that follow it.
+"""Local energies of pairwise clustering: what each unit costs in each cluster, and mean-field sweeps.
 
 The cost of a clustering is H = 1/2 sum_h W_h / s_h, where s_h is the mass of cluster h and W_h the sum of the
 dissimilarities of all ordered pairs in it. A unit of mass m whose items have the dissimilarities `own` among
@@ -53,7 +53,9 @@ def sweep(
     Returns the largest change of a probability. `links` says what acts on a unit beside the dissimilarities:
     edges and rows of expected counts, as in a `Core`. Written: `state`, the scratch `work` (2 x k).
     """
-    core_of, indptr, to, weight, entry_ptr, entry_row, entry_minus, entry_weight, entry_mass, _ = links
+    core_of, indptr, to, weight, member_ptr, member_group, except_group, member_weight, member_count, _ = (
+        links
+    )
     Q, A, s, W, R = state
     n, k = Q.shape
     out, size = work[0], work[1]
@@ -79,18 +81,18 @@ def sweep(
                     if q > 0.0:
                         out[h] += weight[t] * q
                         size[h] += abs(weight[t]) * q
-            for e in range(entry_ptr[c], entry_ptr[c + 1]):
-                if entry_weight[e] == 0.0:
+            for e in range(member_ptr[c], member_ptr[c + 1]):
+                if member_weight[e] == 0.0:
                     continue
                 for h in range(k):
-                    met = R[entry_row[e], h]
-                    if entry_minus[e] >= 0:
-                        met -= R[entry_minus[e], h]
+                    met = R[member_group[e], h]
+                    if except_group[e] >= 0:
+                        met -= R[except_group[e], h]
                     else:
-                        met -= entry_mass[e] * Q[u, h]
+                        met -= member_count[e] * Q[u, h]
                     if met != 0.0:
-                        out[h] += entry_weight[e] * met
-                        size[h] += abs(entry_weight[e] * met)
+                        out[h] += member_weight[e] * met
+                        size[h] += abs(member_weight[e] * met)
         best = 0
         for h in range(1, k):
             best = h if out[h] < out[best] else best
@@ -124,8 +126,8 @@ def sweep(
             for v in range(n):
                 A[h, v] += more * D[u, v]
             if c >= 0:
-                for e in range(entry_ptr[c], entry_ptr[c + 1]):
-                    R[entry_row[e], h] += more * entry_mass[e]
+                for e in range(member_ptr[c], member_ptr[c + 1]):
+                    R[member_group[e], h] += more * member_count[e]
     return largest
 
 
@@ -136,12 +138,12 @@ class Links(NamedTuple):
     indptr: Index
     to: Index
     weight: Floats
-    entry_ptr: Index
-    entry_row: Index
-    entry_minus: Index
-    entry_weight: Floats
-    entry_mass: Floats
-    n_rows: int
+    member_ptr: Index
+    member_group: Index
+    except_group: Index
+    member_weight: Floats
+    member_count: Floats
+    n_groups: int
 
     @classmethod
     def of(cls, core: Core, units: Index, n_units: int) -> Links:
@@ -153,12 +155,12 @@ class Links(NamedTuple):
             core.indptr,
             units[core.indices],
             core.weight,
-            core.entry_ptr,
-            core.entry_row,
-            core.entry_minus,
-            core.entry_weight,
-            core.entry_mass.astype(np.float64),
-            core.n_rows,
+            core.member_ptr,
+            core.member_group,
+            core.except_group,
+            core.member_weight,
+            core.member_count.astype(np.float64),
+            core.n_groups,
         )
 
     def owners(self) -> tuple[Index, Index]:
@@ -166,44 +168,44 @@ class Links(NamedTuple):
         units = np.empty(len(self.indptr) - 1, dtype=np.int64)
         inside = np.flatnonzero(self.core_of >= 0)
         units[self.core_of[inside]] = inside
-        return np.repeat(units, np.diff(self.indptr)), np.repeat(units, np.diff(self.entry_ptr))
+        return np.repeat(units, np.diff(self.indptr)), np.repeat(units, np.diff(self.member_ptr))
 
     def priced(self, price: float, mass: Floats) -> Links:
         """With a price for what is forbidden, which grows with both masses: chance knows no "never"."""
         root = np.sqrt(mass)
         head, owner = self.owners()
-        forbids, binds = np.isinf(self.weight), np.isinf(self.entry_weight)
-        row = np.zeros(self.n_rows, dtype=bool)
-        row[self.entry_row[binds]] = True
-        row[self.entry_minus[binds & (self.entry_minus >= 0)]] = True
+        forbids, binds = np.isinf(self.weight), np.isinf(self.member_weight)
+        row = np.zeros(self.n_groups, dtype=bool)
+        row[self.member_group[binds]] = True
+        row[self.except_group[binds & (self.except_group >= 0)]] = True
         return self._replace(
             weight=np.where(forbids, price * root[head] * root[self.to], self.weight),
-            entry_weight=np.where(binds, price * root[owner], self.entry_weight),
-            entry_mass=np.where(row[self.entry_row], root[owner], self.entry_mass),
+            member_weight=np.where(binds, price * root[owner], self.member_weight),
+            member_count=np.where(row[self.member_group], root[owner], self.member_count),
         )
 
     def scaled(self, factor: float) -> Links:
         """The same, stronger or weaker."""
-        return self._replace(weight=factor * self.weight, entry_weight=factor * self.entry_weight)
+        return self._replace(weight=factor * self.weight, member_weight=factor * self.member_weight)
 
     def split(self, k: int) -> float:
         """The temperature below which the statements alone sort units into k clusters."""
         n = len(self.indptr) - 1
-        owner = np.repeat(np.arange(n), np.diff(self.entry_ptr))
+        owner = np.repeat(np.arange(n), np.diff(self.member_ptr))
         to = self.core_of[self.to]
         edges = sparse.csr_matrix((self.weight, to, self.indptr), (n, n))
-        rows = sparse.csr_matrix((self.entry_mass, (owner, self.entry_row)), (n, self.n_rows))
-        less = np.where(self.entry_minus >= 0, 0.0, self.entry_mass)
+        rows = sparse.csr_matrix((self.member_count, (owner, self.member_group)), (n, self.n_groups))
+        less = np.where(self.except_group >= 0, 0.0, self.member_count)
 
         def times(v: Any) -> Any:
-            in_row = np.append(rows.T @ v, 0.0)
-            met = in_row[self.entry_row] - in_row[self.entry_minus] - less * v[owner]
-            return -(edges @ v + np.bincount(owner, self.entry_weight * met, n)) / k
+            in_group = np.append(rows.T @ v, 0.0)
+            met = in_group[self.member_group] - in_group[self.except_group] - less * v[owner]
+            return -(edges @ v + np.bincount(owner, self.member_weight * met, n)) / k
 
         return top_eigenvalue(times, n) if n else 0.0
 
 
-class Field:
+class LocalEnergies:
     """Probabilities of the units' clusters, with the sums that the field needs.
 
     `D` holds the dissimilarities between units, its diagonal 0; those inside units are `own`.
@@ -218,8 +220,8 @@ class Field:
         A = np.zeros((self.k, self.m))
         rows = max(1, _BLOCK // self.m)
         for start in range(0, self.m, rows):
-            part = slice(start, start + rows)
-            A += Q[part].T @ self.D[part]
+            chunk = slice(start, start + rows)
+            A += Q[chunk].T @ self.D[chunk]
         self.Q, self.A, self.links = Q, A, links
         self.s = self.mass @ Q
         self.W = np.einsum("uh,hu->h", Q, A) + self.own @ Q
@@ -228,14 +230,14 @@ class Field:
     def _count(self) -> None:
         """Expected counts of the rows."""
         links = self.links
-        self.R = np.zeros((links.n_rows, self.k))
-        np.add.at(self.R, links.entry_row, links.entry_mass[:, None] * self.Q[links.owners()[1]])
+        self.R = np.zeros((links.n_groups, self.k))
+        np.add.at(self.R, links.member_group, links.member_count[:, None] * self.Q[links.owners()[1]])
 
     def sweep(self, order: Index, beta: float) -> float:
         """One sweep over all units; see the kernel."""
         state, work = (self.Q, self.A, self.s, self.W, self.R), np.empty((2, self.k))
         common = self.D, self.own, self.mass, self.links, state, order
-        return max(sweep(*common, *part, beta, work) for part in in_slices(self.m, self.m * self.k))
+        return max(sweep(*common, *chunk, beta, work) for chunk in in_slices(self.m, self.m * self.k))
 
     @property
     def labels(self) -> Any:

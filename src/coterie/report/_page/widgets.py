@@ -1,4 +1,4 @@
-"""Pieces that several parts of the page use: markers, tiles, tables."""
+"""Widgets of the page that several sections use: markers, tiles, tables."""
 
 from __future__ import annotations
 
