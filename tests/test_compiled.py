@@ -144,7 +144,7 @@ def test_no_writable_folder_gives_one_warning_and_the_right_answer(given, action
 # code that runs once need not be optimised
 @pytest.mark.parametrize(
     "lane",
-    [{"NUMBA_BOUNDSCHECK": "1", "NUMBA_OPT": "0"}, {"NUMBA_DISABLE_JIT": "1"}],
+    [{"NUMBA_BOUNDSCHECK": "1"}, {"NUMBA_DISABLE_JIT": "1"}],
     ids=["bounds checked", "JIT off"],
 )
 def test_kernels_in_other_lanes(lane, tmp_path):

@@ -332,7 +332,7 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
         if self.linkage == "ward" and self._graph is not None and sparse.issparse(X):
             raise ValueError(
                 "Ward with a connectivity keeps the mean of every cluster, which is dense: "
-                'take linkage="single", a dense X, or fewer features.'
+                'take linkage="single", rows that are not sparse (in Python, X.toarray()), or fewer features.'
             )
         if not self._given:
             return X

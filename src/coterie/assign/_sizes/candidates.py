@@ -166,6 +166,7 @@ def _sift_down(key: Any, who: Any, at: int, length: int, position: int) -> None:
 
 @kernel
 def _note_top(heaps: Any, node: int, h: int) -> None:
+    """Write down what is on top of a heap."""
     at, length = heaps.at[node, h], heaps.length[node, h]
     heaps.margin[node, h] = heaps.key[at] if length > 0 else np.inf
     heaps.first[node, h] = heaps.who[at] if length > 0 else -1
