@@ -91,6 +91,21 @@ def test_a_caller_is_compiled_again_when_what_it_uses_changes(tmp_path):
     assert said == ["103 1", "103 0", "106 1", "206 1", "206 0"]
 
 
+def test_a_cache_that_names_a_class_that_is_gone_is_made_anew(tmp_path):
+    file = (
+        "from typing import NamedTuple\nfrom coterie._compiled import kernel\n"
+        "class {name}(NamedTuple):\n    x: int\n"
+        "@kernel\ndef use(given):\n    return given.x\n"
+    )
+    for name in ("Old", "New"):
+        (tmp_path / "named.py").write_text(file.format(name=name))
+        code = (
+            f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import named as m; print(m.use(m.{name}(4)))"
+        )
+        done = run(code, NUMBA_CACHE_DIR=str(tmp_path / "cache"), PYTHONDONTWRITEBYTECODE="1")
+        assert done.stdout.strip() == "4", done.stderr
+
+
 def test_an_inlined_kernel_is_interpreted_with_its_caller():
     @kernel(inline=True)
     def double(x):

@@ -14,6 +14,7 @@ of the caller alone; ours also at the files of all kernels it calls and at the c
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import threading
@@ -115,6 +116,12 @@ def _compile(one: Kernel[P, R]) -> Callable[P, R]:
         # numba compares this stamp with the one in the cache; by itself it is the caller's file alone
         held = compiled._cache._cache_file
         held._source_stamp = (held._source_stamp, _stamp_of_what_it_uses(one))
+        try:
+            held._load_index()
+        except Exception:
+            # an index of older code may name a class that is gone; numba reads it before the stamp
+            with contextlib.suppress(OSError):
+                held.flush()
     return compiled
 
 
