@@ -8,12 +8,13 @@ TEST_BUDGET := 900
 PYTEST_WHEEL = cd $(1) && bin/python -m pytest -n 2 -q -m "contract and not slow" -p no:cacheprovider \
 	-c $(CURDIR)/tests/wheel.ini --rootdir $(CURDIR)/tests $(CURDIR)/tests/contract
 
-.PHONY: help run test test-slow test-wheel test-min lint format dist bench clean
+.PHONY: help run test test-slow test-lanes test-wheel test-min lint format dist bench clean
 
 help:
 	@echo "make run        cluster the wine data under 60 statements; leaves runs/wine/report.html"
 	@echo "make test       the suite (budget $(TEST_BUDGET) s of CPU)"
 	@echo "make test-slow  the long property tests"
+	@echo "make test-lanes the kernels with bounds checking, and with the JIT off"
 	@echo "make test-wheel build the wheel and run the contract tests against it"
 	@echo "make test-min   the same with the oldest supported scikit-learn"
 	@echo "make lint       ruff, mypy, import-linter"
@@ -37,6 +38,9 @@ test: $(READY)
 
 test-slow: $(READY)
 	COTERIE_TEST_SEED=$${COTERIE_TEST_SEED:-new} $(BIN)/python -m pytest -n 2 --durations=10 -m slow
+
+test-lanes: $(READY)
+	$(BIN)/python -m pytest -n 2 -m slow tests/test_compiled.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -156,7 +156,7 @@ def test_no_writable_folder_gives_one_warning_and_the_right_answer(given, action
     assert done.stdout.strip() == "['UncachedKernelWarning']", done.stdout + done.stderr
 
 
-# code that runs once need not be optimised
+@pytest.mark.slow  # `make test-lanes` runs it, and CI
 @pytest.mark.parametrize(
     "lane",
     [{"NUMBA_BOUNDSCHECK": "1"}, {"NUMBA_DISABLE_JIT": "1"}],

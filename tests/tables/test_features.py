@@ -74,7 +74,9 @@ def test_a_large_offset_costs_no_digits():
 def test_any_finite_numbers_are_standardised(values):
     _, X = fitted(table_of({"a": values}))
     assert np.isfinite(X).all()
-    assert abs(X.mean()) < 1e-6
+    # a mean is known to the rounding of its values, which is much where they hardly differ
+    rounding = 4 * np.finfo(float).eps * np.max(np.abs(values)) / (np.max(values) / 2 - np.min(values) / 2)
+    assert abs(X.mean()) < 1e-6 + rounding
     assert abs(X.std() - 1) < 1e-6 or np.ptp(values) < 1e-12 * np.max(np.abs(values))
 
 
