@@ -10,16 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from coterie._words import count_of
-from coterie.constraints._feasible import explain as _explain
 from coterie.constraints._feasible import feasible as _feasible
 from coterie.constraints._model import algebra as _algebra
-from coterie.constraints._model import diagnose as _diagnose
-from coterie.constraints._model import explicit as _explicit
 from coterie.constraints._model import violations as _broken
 from coterie.constraints._model.closure import Contracted, contract, find_components
 from coterie.constraints._model.statements import (
@@ -37,6 +34,9 @@ from coterie.constraints._reading.buildable import Buildable
 from coterie.constraints._reading.files import write_file
 from coterie.constraints._reading.frames import build_frame
 from coterie.constraints._reading.inputs import Ids, infer_n_items, read_pairs, whole_number
+
+if TYPE_CHECKING:
+    from coterie.constraints._feasible.explain import Explanation
 
 DEFAULT_BUDGET = 1_000_000
 
@@ -198,13 +198,15 @@ class Constraints(Buildable):
             self.__dict__["_last_check"] = last
         return last[1]
 
-    def explain(self, n_clusters: int | None = None, *, budget: int = DEFAULT_BUDGET) -> _explain.Explanation:
+    def explain(self, n_clusters: int | None = None, *, budget: int = DEFAULT_BUDGET) -> Explanation:
         """Say which statements collide and what can be dropped; `print` the answer.
 
         Without `n_clusters`, only contradictions that hold for any number of clusters are looked for.
         """
         k = None if n_clusters is None else whole_number(n_clusters, "n_clusters", 1)
-        return _explain.explain(self, k, budget=whole_number(budget, "budget", 0))
+        from coterie.constraints._feasible.explain import explain
+
+        return explain(self, k, budget=whole_number(budget, "budget", 0))
 
     def violations(self, labels: Any) -> _broken.Violations:
         """Which statements a labelling breaks (-1: in no cluster); false if none, prints as a table."""
@@ -212,7 +214,9 @@ class Constraints(Buildable):
 
     def informativeness(self, labels: Any) -> float:
         """Share of the stated pairs that an unconstrained labelling breaks; NaN if there are none."""
-        return _diagnose.informativeness(self, labels)
+        from coterie.constraints._model.diagnose import informativeness
+
+        return informativeness(self, labels)
 
     def coherence(self, X: Any, *, max_products: int = 10_000_000, random_state: Any = 0) -> float:
         """Share of (must-link, cannot-link) pairs that do not pull against each other.
@@ -221,11 +225,15 @@ class Constraints(Buildable):
         Wagstaff and Basu 2006). Stated pairs only; NaN without both kinds. In many dimensions nearly all
         overlap: compare sets on the same data. Above `max_products` a random part of each kind is used.
         """
-        return _diagnose.coherence(self, X, max_products, random_state)
+        from coterie.constraints._model.diagnose import coherence
+
+        return coherence(self, X, max_products, random_state)
 
     def closure(self, max_pairs: int = 10_000_000) -> Constraints:
         """All pairs that follow, written out; refused above `max_pairs`, since this is quadratic."""
-        return _explicit.closure(self, max_pairs)
+        from coterie.constraints._model.explicit import closure
+
+        return closure(self, max_pairs)
 
     # ---- other constraints out of it ------------------------------------------------------------------
 
