@@ -143,6 +143,8 @@ def improve_labels(
     state = np.array([phase, max_sweeps, max_rounds, 1 + SLICE // steps, 0, length, 0, 0, 0, 0, 1])
     chunklets = Chunklets(core.chunklet_ptr, core.chunklet_unit, core.chunklet_of)
     given = energy, core.acts, closure, group_counts(core, labels, k), labels, order, chunklets
-    while not _advance(*given, marks, scratch, state):
+    # going in and out of kernels costs some 100 steps; compiling this one takes as long as all that it calls
+    advance = _advance.for_work(100 + len(order))
+    while not advance(*given, marks, scratch, state):
         pass
     return int(state[_MOVES])
