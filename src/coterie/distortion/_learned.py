@@ -36,6 +36,8 @@ class Learned(Distortion):
 
     points: Any
     metric: Any
+    # a method: rows in a space where squared distances are those of the metric; None: there is none
+    embedded: Any = None
     _plain: Any = None
 
     @property
@@ -47,12 +49,8 @@ class Learned(Distortion):
         return
 
     def pair_rows(self, items: Index) -> Any:
-        """Some rows as `embedded` and `gaps` take them."""
+        """Some rows as `embedded` and `pair_distances` take them."""
         return self.points.X[items].astype(np.float64)
-
-    def embedded(self, rows: Any) -> Any:
-        """Rows in a space where squared distances are those of the metric; CSR stays CSR."""
-        raise NotImplementedError
 
     def pair_distances(self, rows: Any, i: Index, j: Index) -> Floats:
         """How far pairs of rows are apart."""

@@ -140,7 +140,7 @@ class Mahalanobis(Learned, SquaredEuclidean):
     # ---- items and pairs ------------------------------------------------------------------------------
 
     def pair_rows(self, items: Index) -> Any:
-        """Some rows as `embedded` and `gaps` take them."""
+        """Some rows as `embedded` and `pair_distances` take them."""
         rows = self.plain.points.X[items].astype(np.float64)
         return rows if sparse.issparse(rows) else rows - self.typical
 

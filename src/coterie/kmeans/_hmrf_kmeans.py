@@ -220,7 +220,7 @@ class HMRFKMeans(LearningClusterer):
         if self.metric == "sqeuclidean" and closed.n_pairs <= _closure_prices.FEW_PAIRS:
             return PricedPairs(known, written_closure(structure, pairs, rng, every=True), *given[2:])
         by_sums = (
-            self.metric != "idivergence"
+            distortion.embedded is not None
             and closed.n_sums(distortion.points.X[structure.constrained_items], self.n_clusters) <= MOST_SUMS
         )
         if not by_sums:
