@@ -6,6 +6,6 @@ from coterie._lazy import attach
 
 if TYPE_CHECKING:
     from coterie.assign._pairs.soft_pairs import SoftSolver
-    from coterie.assign._pairs.terms import NO_CLOSURE, NO_COUPLING, Closure, Energy
+    from coterie.assign._pairs.terms import NO_COUPLING, Closure, Energy
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -205,11 +205,11 @@ def move_chunklets(
     block of units with entries, or of a closure, is summed while they are taken out, or put in, one by one.
     """
     price, due, clock = energy.price, marks.due, marks.clock
-    k, closed = energy.cost.shape[1], closure.near.shape[0] > 0
+    k = energy.cost.shape[1]
     moves = 0
     for b in range(start, stop):
         low, high = chunklets.ptr[b], chunklets.ptr[b + 1]
-        settled, plain = True, not closed
+        settled, plain = True, closure is None
         for position in range(low, high):
             u = chunklets.unit[position]
             before[position - low] = labels[u]
@@ -234,7 +234,7 @@ def move_chunklets(
                 add_to_rows(u, h, -1, acts, counts)
                 local_energy(u, h, energy, acts, closure, counts, labels, out)
                 now += out[h]
-                if closed and closure.component[u] >= 0:
+                if closure is not None and closure.component[u] >= 0:
                     carry(u, h, -1, closure, clock[0])
             for position in range(low, high):
                 u = chunklets.unit[position]
@@ -252,7 +252,7 @@ def move_chunklets(
                 then += out[best]
                 labels[u] = best
                 add_to_rows(u, best, 1, acts, counts)
-                if closed and closure.component[u] >= 0:
+                if closure is not None and closure.component[u] >= 0:
                     carry(u, -1, best, closure, clock[0])
         pays = better(then, now)
         moves += pays
@@ -268,7 +268,7 @@ def move_chunklets(
                 h = before[position - low]
                 add_to_rows(u, best, -1, acts, counts)
                 add_to_rows(u, h, 1, acts, counts)
-                if closed and closure.component[u] >= 0:
+                if closure is not None and closure.component[u] >= 0:
                     carry(u, best, h, closure, clock[0])
                 labels[u] = h
     return moves

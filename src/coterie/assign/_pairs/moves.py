@@ -90,7 +90,7 @@ def local_energy(
             met = met_in(e, h, acts, counts)
             if met != 0:
                 out[h] += acts.member_weight[e] * met
-    if closure.near.shape[0] > 0 and closure.component[u] >= 0:
+    if closure is not None and closure.component[u] >= 0:
         c, mass = closure.component[u], closure.mass[u]
         for h in range(k):
             dot = 0.0
@@ -126,7 +126,7 @@ def sweep(
     due, may_improve, group_time, unit_time, clock = marks
     k = cost.shape[1]
     wide = price.shape[1] > 1
-    coupled, closed = apart.shape[0] > 0, closure.near.shape[0] > 0
+    coupled = apart.shape[0] > 0
     moves = 0
     for position in range(start, stop):
         u = order[position]
@@ -136,13 +136,13 @@ def sweep(
                 if group_time[member_group[e]] > unit_time[u]:
                     visit = True
                     break
-        if not visit and closed and closure.component[u] >= 0:
+        if closure is not None and not visit and closure.component[u] >= 0:
             visit = closure.time[closure.component[u]] > unit_time[u]
         if not visit:
             continue
         due[u] &= 2
         old = labels[u]
-        if member_ptr[u] == member_ptr[u + 1] and not closed:
+        if closure is None and member_ptr[u] == member_ptr[u + 1]:
             best = old
             here = cost[u, old]
             may_improve[u] = (alone[u, old] if wide else here) > 0.0
@@ -206,7 +206,7 @@ def sweep(
         clock[0] += 1
         for e in range(member_ptr[u], member_ptr[u + 1]):
             group_time[member_group[e]] = clock[0]
-        if closed and closure.component[u] >= 0:
+        if closure is not None and closure.component[u] >= 0:
             carry(u, old, best, closure, clock[0])
         unit_time[u] = clock[0]
         wake(u, acts, due)

@@ -12,7 +12,7 @@ from coterie.assign._core.core import Core
 from coterie.assign._core.counts import group_counts
 from coterie.assign._pairs.joint_moves import exchange, move_chunklets
 from coterie.assign._pairs.moves import find_due, paid, sweep
-from coterie.assign._pairs.terms import NO_CLOSURE, Chunklets, Closure, Energy, Marks, Scratch
+from coterie.assign._pairs.terms import Chunklets, Closure, Energy, Marks, Scratch
 
 # What a search is at, the first number of its state.
 _SWEEP, _PAIRS, _BLOCKS, _BLOCKS_FIRST = 0, 1, 2, 3
@@ -41,7 +41,7 @@ def _advance(
     `closure`, `marks`, `scratch`, `state`.
     """
     n, n_chunklets = labels.shape[0], chunklets.ptr.shape[0] - 1
-    closed = closure.near.shape[0] > 0
+    closed = closure is not None
     out, total, before, listed = scratch
     left = state[_STEP]
     while left > 0:
@@ -113,7 +113,7 @@ def improve_labels(
     labels: Labels,
     order: Any,
     *,
-    closure: Closure = NO_CLOSURE,
+    closure: Closure | None = None,
     max_sweeps: int = 100,
     max_rounds: int = 100,
     blocks_first: bool = False,
@@ -138,7 +138,8 @@ def improve_labels(
     scratch = Scratch(
         np.empty(k), np.empty(k), np.empty(longest, dtype=np.int32), np.empty(n, dtype=np.int64)
     )
-    steps = 1 + k + (len(core.indices) + k * (len(core.member_group) + len(closure.row_data))) // n
+    nonzeros = 0 if closure is None else len(closure.row_data)
+    steps = 1 + k + (len(core.indices) + k * (len(core.member_group) + nonzeros)) // n
     phase, length = (_BLOCKS_FIRST, n_chunklets) if blocks_first else (_SWEEP, len(order))
     state = np.array([phase, max_sweeps, max_rounds, 1 + SLICE // steps, 0, length, 0, 0, 0, 0, 1])
     chunklets = Chunklets(core.chunklet_ptr, core.chunklet_unit, core.chunklet_of)

@@ -20,7 +20,7 @@ from coterie.assign._core.core import Core, build_core, rotated, soft_penalty
 from coterie.assign._core.counts import group_counts, to_cheapest
 from coterie.assign._core.solver import CoreSolver, Scores
 from coterie.assign._pairs.search import improve_labels, pair_energy
-from coterie.assign._pairs.terms import NO_CLOSURE, NO_COUPLING, Closure, Energy
+from coterie.assign._pairs.terms import NO_COUPLING, Closure, Energy
 from coterie.constraints import Constraints
 from coterie.exceptions import InfeasibleConstraintsError
 
@@ -73,9 +73,9 @@ class SoftSolver(CoreSolver):
         """What is minimised, for given costs of the units above the least of each."""
         return Energy(cost, cost, self.price, *NO_COUPLING)
 
-    def closure(self, labels: Labels) -> Closure:
-        """What follows from the pairs, for labels to start from."""
-        return NO_CLOSURE
+    def closure(self, labels: Labels) -> Closure | None:
+        """What follows from the pairs, for labels to start from; None: nothing further."""
+        return None
 
     def improve(
         self, cost: Floats, labels: Labels, max_rounds: int = 100, *, blocks_first: bool = False

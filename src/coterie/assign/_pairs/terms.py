@@ -43,6 +43,8 @@ class Energy(NamedTuple):
 class Closure(NamedTuple):
     """All pairs that follow from must-link components, at squared distances, without writing them down.
 
+    Where nothing follows it is None, and the loops are compiled without what they do for it.
+
     A unit pays to be apart from its component, and to be with components that keep away. Such sums need only
     the number, the squares and the vector sum of the items of each component in each cluster.
 
@@ -114,9 +116,4 @@ class Scratch(NamedTuple):
     listed: Index
 
 
-_NONE, _FLAT, _EMPTY = np.empty(0, dtype=np.int64), np.empty(0), np.empty((0, 0))
-NO_COUPLING = _FLAT, _EMPTY
-NO_CLOSURE = Closure(
-    *(_NONE, _FLAT, _FLAT, _FLAT, _NONE, _NONE, _FLAT, _NONE, _NONE),
-    *(_EMPTY, _EMPTY, _EMPTY, np.empty((0, 0, 0)), 0.0, 0.0, _NONE),
-)
+NO_COUPLING = np.empty(0), np.empty((0, 0))
