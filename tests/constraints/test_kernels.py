@@ -9,7 +9,8 @@ import random
 import numpy as np
 import pytest
 
-import coterie.constraints._constraints  # noqa: F401  (brings the kernels in)
+import coterie.constraints._constraints
+import coterie.constraints._feasible.repair  # noqa: F401  (these two bring the kernels in)
 from coterie._compiled.kernels import all_kernels
 from coterie.constraints._feasible.colouring import ApartGraph
 from coterie.constraints._feasible.exact import first_branch
