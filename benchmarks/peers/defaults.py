@@ -99,7 +99,7 @@ def statements(method: str, y: Any, case: str, seed: int) -> Constraints:
 
 def plain(method: str, k: int, seed: int) -> Any:
     """The counterpart, as scikit-learn brings it; None: there is none."""
-    home = find_method(method).home
+    home = find_method(method).estimator.__module__
     if method in ALONE:
         return None
     if home.startswith("coterie.mixture"):
