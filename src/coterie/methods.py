@@ -37,6 +37,11 @@ AUTO_RULE = """\
 5. Otherwise (a confidence or different strengths are stated, some pairs are marked hard and others not,
    they cannot all be met, or nobody found out in time): PCKMeans, which weighs them.
 
+Statements are taken at your word: true ones are worth more obeyed than weighed, wrong ones cost more. If some
+may be wrong, give them a confidence, or take PCKMeans. Features are not weighed by the rule: to learn that
+(MPCKMeans) won on some tables and lost on others, and no sign was found that tells beforehand; `compare`
+tries it.
+
 Text changes the distance (cosine), not the method; ConstrainedLinkage then takes average linkage, not Ward's.
 Above 100,000 items one start is made, not four."""
 
