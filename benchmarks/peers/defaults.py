@@ -222,7 +222,7 @@ def main() -> None:
         rows,
         draws=DRAWS,
         tables=", ".join(TABLES),
-        rows=f"at most {MOST_ROWS}, standardised",
+        data=f"at most {MOST_ROWS}, standardised",
     )
     write_page()
     draw_picture()
