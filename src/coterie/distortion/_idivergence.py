@@ -1,9 +1,10 @@
 """I-divergence: how badly a centre, as a distribution, stands for counts or shares; with learned weights.
 
 `sum_m a_m (x_m ln(x_m / c_m) - x_m + c_m)` is linear in x up to a part of the item alone, as all distortions
-here are. Centres are smoothed: every item brings `smoothing` pseudo-items that are uniform over the
-features, so that no centre has a zero and the smoothed mean is the exact minimiser. Two items are apart by
-the symmetric divergence to their mean. Weights `a` are learned down the slope of the objective, or up, as
+here are. Centres are smoothed, as if every item brought `smoothing` uniform pseudo-items: without that any
+word that a cluster lacks would be infinitely far. The paper smooths centres alone, so that they are not quite
+the best ones; with pseudo-items that are paid for as well they are. Two items are apart by the symmetric
+divergence to their mean. Weights `a` are learned down the slope of the objective, or up, as
 the paper prints it. Source: Basu, Bilenko and Mooney 2004, (12), (13), (16), (18), (20).
 """
 
@@ -27,6 +28,10 @@ from coterie.distortion._rows.pair_distances import pair_chunks
 _LOG2 = float(np.log(2.0))
 # How much the step shrinks after each pass.
 _DECAY = 0.9
+# Chunks of pairs whose divergences by feature, which hang on no metric, are kept for the next one.
+_MOST_KEPT = 4
+# How much a smoothing that is annealed shrinks after each pass, and down to which share: in 31 passes.
+_COOLING, _COLD = 0.8, 1e-3
 
 
 class IDivergence(Learned):
@@ -40,14 +45,17 @@ class IDivergence(Learned):
         sample_weight: Floats | None = None,
         *,
         smoothing: float = 10.0,
+        smoothed: str = "centers",
         climbs: bool = True,
         step: float = 0.5,
         backtracks: bool = True,
     ) -> None:
         super().__init__(X, sample_weight)
-        self.smoothing, self.climbs, self.first_step = smoothing, climbs, step
+        self.first_smoothing, self.smoothed = smoothing, smoothed
+        self.climbs, self.first_step = climbs, step
         self.backtracks = backtracks and not climbs
         self.even = 1.0 / self.points.d
+        self._kept: tuple[Any, list[Any]] = None, []
         self.begin(1)
 
     # ---- the data -------------------------------------------------------------------------------------
@@ -111,7 +119,8 @@ class IDivergence(Learned):
 
     def begin(self, k: int) -> None:
         """Go back to where every start begins."""
-        self.step = self.first_step
+        self.step, self.smoothing = self.first_step, self.first_smoothing
+        self.settled = self.smoothed != "annealed"
         self.use(np.ones(self.points.d))
 
     def use(self, metric: Any) -> None:
@@ -126,8 +135,10 @@ class IDivergence(Learned):
         return -self.metric * logs, brought @ self.metric
 
     def _by_feature(self, centres: Floats) -> tuple[Floats, Floats]:
-        """Logarithms of centres, and what they cost an item and its pseudo-items, without the weights."""
+        """Logarithms of centres, and what they cost any item (with its pseudo-items), without the weights."""
         logs = np.log(centres)
+        if self.smoothed != "items":
+            return logs, centres
         brought = self.even * np.log(self.even) - self.even - self.even * logs + centres
         return logs, centres + self.smoothing * brought
 
@@ -145,9 +156,15 @@ class IDivergence(Learned):
 
     def pair_distances(self, rows: Any, i: Index, j: Index) -> Floats:
         """How far pairs of rows are apart: the divergence of both to their mean."""
-        found = np.empty(len(i))
-        for chunk in pair_chunks(rows, len(i)):
-            found[chunk] = np.asarray(_to_mean(rows[i[chunk]], rows[j[chunk]]) @ self.metric)
+        if self._kept[0] is not i:
+            self._kept = i, []
+        kept, found = self._kept[1], np.empty(len(i))
+        for number, chunk in enumerate(pair_chunks(rows, len(i))):
+            known = number < len(kept)
+            by_feature = kept[number] if known else _to_mean(rows[i[chunk]], rows[j[chunk]])
+            if not known and number < _MOST_KEPT:
+                kept.append(by_feature)
+            found[chunk] = np.asarray(by_feature @ self.metric)
         return np.maximum(found, 0.0)
 
     def ceiling(self) -> float:
@@ -180,9 +197,13 @@ class IDivergence(Learned):
         found = np.maximum(before + step * slope, LEAST_WEIGHT)
         return lambda share: np.maximum(found / found.mean(), LEAST_WEIGHT)
 
-    def after_step(self) -> None:
-        """Take shorter and shorter steps."""
+    def after_pass(self) -> None:
+        """Take shorter and shorter steps, and smooth less and less."""
         self.step *= _DECAY
+        if not self.settled:
+            before = self.smoothing
+            self.smoothing = max(_COOLING * before, _COLD * self.first_smoothing)
+            self.settled = self.smoothing == before
 
     @classmethod
     def distances(cls, X: Any, centres: Any) -> Any:

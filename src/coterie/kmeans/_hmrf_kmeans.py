@@ -69,7 +69,13 @@ class HMRFKMeans(LearningClusterer):
     backtrack : bool, default True
         Whether a step is halved until the objective does not rise; "ascent" never is.
     smoothing : float, default 10.0
-        I-divergence: uniform pseudo-items that each item brings, so that no centre has a zero.
+        I-divergence: how strongly a centre is drawn to the uniform distribution, `(mean + smoothing / d) / (1
+        + smoothing)` for d features, so that no centre has a zero.
+    smoothed : {"centers", "annealed", "items"}
+        I-divergence: "centers" smooths the centres alone, as the paper does. "annealed" also lets the
+        smoothing fall to .8 of itself in each iteration, down to a thousandth. With "items" each item brings
+        `smoothing` uniform pseudo-items, whose divergence from the centre counts as well: the smoothed mean
+        is then the best centre, but clusters of text are worse.
     init : {"mixed", "neighborhoods", "perturb", "k-means++", "random"} or array
         Where a start begins. "neighborhoods" takes means of must-link components, farthest first, those that
         cannot-links keep apart before others, then k-means++; "mixed" does so in the first start and is
@@ -101,13 +107,16 @@ class HMRFKMeans(LearningClusterer):
 
     Notes
     -----
-    The objective never rises with squared distances, and with the cosine while `backtrack` is on. Inferred
-    pairs of the cosine, and more than 100,000 of squared distances, are not written down: they follow from
-    sums over must-link components. For
-    I-divergence, and where the sums would take more than half a gigabyte, they are: of large components some
-    200 for an item with each other component, at random and stronger in turn. Sparse X stays sparse; centres
-    are dense. Time an iteration O(z k) for z non-zeros of X, plus O(k) for each non-zero of a constrained row
-    a sweep. With squared distances the unit of the features does not matter; with I-divergence it does.
+    The objective never rises with squared distances, and with the cosine while `backtrack` is on. With the
+    I-divergence it may: a smoothed mean is not the best centre, and "ascent" climbs. It does not with
+    `smoothed="items"` while nothing is learned.
+
+    Inferred pairs of the cosine, and more than 100,000 of squared distances, are not written down: they
+    follow from sums over must-link components. For I-divergence, and where the sums would take more than half
+    a gigabyte, they are: of large components some 200 for an item with each other component, at random and
+    stronger in turn. Sparse X stays sparse; centres are dense. Time an iteration O(z k) for z non-zeros of X,
+    plus O(k) for each non-zero of a constrained row a sweep. With squared distances the unit of the features
+    does not matter; with I-divergence it does.
 
     References
     ----------
@@ -140,6 +149,7 @@ class HMRFKMeans(LearningClusterer):
         "step": real(0.0, above=True) | one_of("auto"),
         "backtrack": one_of(True, False),
         "smoothing": real(0.0, above=True),
+        "smoothed": one_of("centers", "annealed", "items"),
     }
 
     def __init__(
@@ -155,6 +165,7 @@ class HMRFKMeans(LearningClusterer):
         step: Any = "auto",
         backtrack: bool = True,
         smoothing: float = 10.0,
+        smoothed: str = "centers",
         init: Any = "mixed",
         n_init: Any = "auto",
         max_iter: int = 40,
@@ -173,6 +184,7 @@ class HMRFKMeans(LearningClusterer):
         self.step = step
         self.backtrack = backtrack
         self.smoothing = smoothing
+        self.smoothed = smoothed
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -180,6 +192,14 @@ class HMRFKMeans(LearningClusterer):
         self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state
+
+    @property
+    def monotone(self) -> bool:  # type: ignore[override]
+        """Whether `history_` never rises; see the notes of the class."""
+        learns = self.learn != "none"
+        if self.metric == "idivergence":
+            return self.smoothed == "items" and not learns
+        return self.metric == "sqeuclidean" or self.backtrack or not learns
 
     @property
     def _distortion(self) -> Any:
@@ -199,8 +219,8 @@ class HMRFKMeans(LearningClusterer):
             step = float(self.step)
         if self.metric == "cosine":
             return WeightedCosine(X, weight, step=step, backtracks=self.backtrack)
-        given = {"smoothing": self.smoothing, "step": step, "backtracks": self.backtrack}
-        return IDivergence(X, weight, climbs=self.rule != "descent", **given)
+        given: Any = {"smoothing": self.smoothing, "smoothed": self.smoothed, "backtracks": self.backtrack}
+        return IDivergence(X, weight, climbs=self.rule != "descent", step=step, **given)
 
     def _keep(self, best: Any, X: Any) -> None:
         super()._keep(best, X)

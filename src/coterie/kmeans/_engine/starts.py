@@ -83,14 +83,18 @@ class CentreStarts:
         """Neighbourhoods by weighted farthest-first, then the middle of the data, each feature shaken."""
         means, mass, _ = self._neighbourhoods()
         chosen = self._farthest_first(means, mass)
-        n, d = self.distortion.points.n, self.distortion.points.d
-        middle = self.distortion.total_of(np.arange(n)) / self.distortion.total
-        shaken = middle * (1.0 + _SHAKEN * (self.rng.uniform(size=(self.k - len(chosen), d)) - 0.5))
+        shape = self.k - len(chosen), self.distortion.points.d
+        shaken = self._middle() * (1.0 + _SHAKEN * (self.rng.uniform(size=shape) - 0.5))
         found = [_dense(means[chosen])] if chosen else []
         return self.distortion.centres_from_means(np.concatenate([*found, shaken]))
 
+    def _middle(self) -> Floats:
+        """The mean of all items, as they enter the sums of clusters."""
+        return self.distortion.total_of(np.arange(self.distortion.points.n)) / self.distortion.total
+
     def _farthest_first(self, means: Any, mass: Floats, component: Index | None = None) -> list[int]:
-        """All up to k; of more, the heaviest, then those of the largest distance to it, times both masses.
+        """All up to k; of more, the heaviest, then always the farthest: by the least, over the chosen, of the
+        distortion between both times both masses. Of several the one farthest from the middle of the data.
 
         With `component`, those that cannot-links keep away from most of the chosen come first: two of the
         same class are then rarely both taken.
@@ -101,23 +105,29 @@ class CentreStarts:
             graph = self.known.contracted
             links = np.ones(len(graph.indices)), graph.indices, graph.indptr
             away = sparse.csr_matrix(links, (graph.n_components,) * 2)[component][:, component]
-        middle = np.asarray(mass @ means).reshape(1, -1) / mass.sum()
-        from_middle = self.distortion.distances(means, middle)[:, 0]
-        ties = np.flatnonzero(mass == mass.max())
-        chosen = [int(ties[np.argmax(from_middle[ties])])]
+        power = 2 if self.distortion.unit == "squared distance" else 1  # `distances` are roots then
+
+        def apart(place: Floats) -> Floats:
+            return np.asarray(self.distortion.distances(means, place[None])[:, 0] ** power, dtype=np.float64)
+
+        from_middle = apart(self._middle())
+
+        def first(rank: Floats) -> int:
+            ties = np.flatnonzero(rank >= (1.0 - 1e-9) * rank.max())  # rounding decides nothing
+            return int(ties[np.argmax(from_middle[ties])])
+
+        chosen = [first(mass)]
         far = np.full(len(mass), np.inf)
         while len(chosen) < self.k:
             last = chosen[-1]
-            distance = self.distortion.distances(means, _dense(means[[last]]))[:, 0]
-            far = np.minimum(far, distance * mass * mass[last])
-            far[chosen] = -1.0
-            allowed = far
+            far = np.minimum(far, apart(_dense(means[[last]])[0]) * mass * mass[last])
+            rank = far.copy()
+            rank[chosen] = -1.0
             if component is not None:
                 met = np.asarray(away[:, chosen].sum(axis=1)).ravel()
                 met[chosen] = -1.0
-                allowed = np.where(met == met.max(), far, -1.0)
-            ties = np.flatnonzero(allowed == allowed.max())
-            chosen.append(int(ties[np.argmax(from_middle[ties])]))
+                rank[met < met.max()] = -1.0
+            chosen.append(first(rank))
         return chosen
 
     def _apart_from(self, components: Index) -> Floats:
