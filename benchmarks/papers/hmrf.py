@@ -51,6 +51,7 @@ _I = {"use_pairs": "init", "learn": "none"}
 _I_C = {"use_pairs": "both", "learn": "none"}
 _I_C_D = {"use_pairs": "both", "learn": "diagonal"}
 _PAPER = {"init": "perturb", "n_init": 1}
+_AS_THERE = {"weight": 1.0, "closure": "auto", "smoothing": 10.0}
 COLUMNS: dict[str, dict[str, Any]] = {
     "cosine k-means": {"metric": "cosine", **_NONE, **_PAPER},
     "cosine I": {"metric": "cosine", **_I, **_PAPER},
@@ -131,7 +132,7 @@ def nmi(name: str, column: str, runs: int) -> list[list[float]]:
     for run, fold, test in folds(y, runs):
         for size, values in zip(SIZES, found, strict=True):
             known = training_pairs(y, test, size, [run, fold, size])
-            model = HMRFKMeans(3, max_iter=MOST, random_state=2 * run + fold, **given)
+            model = HMRFKMeans(3, max_iter=MOST, random_state=2 * run + fold, **_AS_THERE, **given)
             labels = model.fit(X, constraints=known).labels_
             values.append(float(normalized_mutual_info_score(y[test], labels[test])))
     return found

@@ -54,7 +54,9 @@ class IDivergence(Learned):
         self.first_smoothing, self.smoothed = smoothing, smoothed
         self.climbs, self.first_step = climbs, step
         self.backtracks = backtracks and not climbs
-        self.even = 1.0 / self.points.d
+        # a pseudo-item that is even over the features; beside counts it has as many as a mean row
+        size = self.weighted(np.asarray(X.sum(axis=1)).ravel()).sum() / self.total
+        self.even = (1.0 if smoothed == "items" else float(size)) / self.points.d
         self._kept: tuple[Any, list[Any]] = None, []
         self.begin(1)
 
@@ -108,6 +110,11 @@ class IDivergence(Learned):
         """Sums over all rows: of the features, and of the own parts under the metric."""
         entropy, total = self._columns
         return total, float((entropy - total) @ self.metric)
+
+    @property
+    def tol_scale(self) -> float:
+        """As for others, as much smaller as the shifts of smoothed centres are."""
+        return super().tol_scale / (1.0 + self.smoothing) ** 2
 
     # ---- the metric -----------------------------------------------------------------------------------
 

@@ -61,8 +61,10 @@ class MetricLoop(PrototypeLoop):
             )
 
     def _assign(self, centres: Floats, last: bool = False) -> int:
+        before = self.totals[0].copy()
         changed = super()._assign(centres, last)
-        self.n_stable = 0 if changed else self.n_stable + 1
+        # an item without weight teaches nothing
+        self.n_stable = 0 if changed and (before != self.totals[0]).any() else self.n_stable + 1
         return changed
 
     def _tolerance(self) -> float:
