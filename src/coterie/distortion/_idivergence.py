@@ -1,11 +1,10 @@
 """I-divergence: how badly a centre, as a distribution, stands for counts or shares; with learned weights.
 
 `sum_m a_m (x_m ln(x_m / c_m) - x_m + c_m)` is linear in x up to a part of the item alone, as all distortions
-here are. Centres are smoothed, as if every item brought `smoothing` uniform pseudo-items: without that any
-word that a cluster lacks would be infinitely far. The paper smooths centres alone, so that they are not quite
-the best ones; with pseudo-items that are paid for as well they are. Two items are apart by the symmetric
-divergence to their mean. Weights `a` are learned down the slope of the objective, or up, as
-the paper prints it. Source: Basu, Bilenko and Mooney 2004, (12), (13), (16), (18), (20).
+here are. Centres are smoothed, as if each item brought `smoothing` uniform pseudo-items, so that none has a
+zero: the paper smooths centres alone, which are not quite the best then; they are if pseudo-items are paid
+for. Two items are apart by the symmetric divergence to their mean. Weights `a` are learned down the slope of
+the objective, or up, as the paper prints it. Source: Basu, Bilenko and Mooney 2004, (12)-(13), (16)-(20).
 """
 
 from __future__ import annotations
@@ -26,12 +25,10 @@ from coterie.distortion._learned import LEAST_WEIGHT, Learned
 from coterie.distortion._rows.pair_distances import pair_chunks
 
 _LOG2 = float(np.log(2.0))
-# How much the step shrinks after each pass.
-_DECAY = 0.9
+# How much the step shrinks after each pass, and an annealed smoothing, down to which share: in 31 passes.
+_DECAY, _COOLING, _COLD = 0.9, 0.8, 1e-3
 # Chunks of pairs whose divergences by feature, which hang on no metric, are kept for the next one.
 _MOST_KEPT = 4
-# How much a smoothing that is annealed shrinks after each pass, and down to which share: in 31 passes.
-_COOLING, _COLD = 0.8, 1e-3
 
 
 class IDivergence(Learned):
@@ -51,8 +48,7 @@ class IDivergence(Learned):
         backtracks: bool = True,
     ) -> None:
         super().__init__(X, sample_weight)
-        self.first_smoothing, self.smoothed = smoothing, smoothed
-        self.climbs, self.first_step = climbs, step
+        self.first_smoothing, self.smoothed, self.first_step, self.climbs = smoothing, smoothed, step, climbs
         self.backtracks = backtracks and not climbs
         # a pseudo-item that is even over the features; beside counts it has as many as a mean row
         size = self.weighted(np.asarray(X.sum(axis=1)).ravel()).sum() / self.total
@@ -83,27 +79,18 @@ class IDivergence(Learned):
     def _columns(self) -> tuple[Floats, Floats]:
         """Weighted sums over the rows of x ln x and of x, by feature."""
         X, n, d = self.points.X, self.points.n, self.points.d
-        if sparse.issparse(X):
-            weight = np.repeat(self.weights(np.arange(n)), np.diff(X.indptr))
-            data = X.data.astype(np.float64)
-            columns = (np.bincount(X.indices, weight * part, d) for part in (xlogy(data, data), data))
-            entropy, total = (column.astype(np.float64) for column in columns)
-            return entropy, total
 
         def job(start: int, stop: int) -> Floats:
             rows = X[start:stop].astype(np.float64)
             weight = self.weights(np.arange(start, stop))
-            return np.array([weight @ xlogy(rows, rows), weight @ rows])
+            return np.array([weight @ _x_log_x(rows), weight @ rows])
 
-        entropy, total = np.sum(over_chunks(job, n, chunk_rows(n, 8 * d, 2 * d)), axis=0)
+        rows_at_once = n if sparse.issparse(X) else chunk_rows(n, 8 * d, 2 * d)
+        entropy, total = np.sum(over_chunks(job, n, rows_at_once), axis=0)
         return entropy, total
 
     def own_part(self, rows: Any) -> Floats:
-        if not sparse.issparse(rows):
-            return (xlogy(rows, rows) - rows) @ self.metric
-        part = rows.copy()
-        part.data = xlogy(rows.data, rows.data) - rows.data
-        return np.asarray(part @ self.metric)
+        return np.asarray((_x_log_x(rows) - rows) @ self.metric)
 
     @property
     def sums(self) -> tuple[Floats, float]:
@@ -167,11 +154,10 @@ class IDivergence(Learned):
             self._kept = i, []
         kept, found = self._kept[1], np.empty(len(i))
         for number, chunk in enumerate(pair_chunks(rows, len(i))):
-            known = number < len(kept)
-            by_feature = kept[number] if known else _to_mean(rows[i[chunk]], rows[j[chunk]])
-            if not known and number < _MOST_KEPT:
-                kept.append(by_feature)
-            found[chunk] = np.asarray(by_feature @ self.metric)
+            terms = kept[number] if number < len(kept) else _to_mean(rows[i[chunk]], rows[j[chunk]])
+            if len(kept) <= number < _MOST_KEPT:
+                kept.append(terms)
+            found[chunk] = np.asarray(terms @ self.metric)
         return np.maximum(found, 0.0)
 
     def ceiling(self) -> float:
@@ -208,8 +194,8 @@ class IDivergence(Learned):
         """Take shorter and shorter steps, and smooth less and less."""
         self.step *= _DECAY
         if not self.settled:
-            before = self.smoothing
-            self.smoothing = max(_COOLING * before, _COLD * self.first_smoothing)
+            before, least = self.smoothing, _COLD * self.first_smoothing
+            self.smoothing = max(_COOLING * before, least)
             self.settled = self.smoothing == before
 
     @classmethod
@@ -224,8 +210,7 @@ class IDivergence(Learned):
                 row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
                 shared = np.bincount(row, data, X.shape[0])
             else:
-                both = xlogy(X, X) + xlogy(centre, centre) - xlogy(X + centre, X + centre)
-                shared = both.sum(axis=1)
+                shared = (_x_log_x(X) + _x_log_x(centre) - _x_log_x(X + centre)).sum(axis=1)
             found[:, h] = _LOG2 * (sizes + centre.sum()) + shared
         return np.maximum(found, 0.0)
 
@@ -233,12 +218,14 @@ class IDivergence(Learned):
 def _to_mean(left: Any, right: Any) -> Any:
     """Divergence of two rows to their mean, by feature: h(x) + h(y) - h(x + y) + (x + y) ln 2."""
     both = left + right
-    if not sparse.issparse(left):
-        return xlogy(left, left) + xlogy(right, right) - xlogy(both, both) + _LOG2 * both
+    found = _x_log_x(left) + _x_log_x(right) - _x_log_x(both) + _LOG2 * both
+    return found.tocsr() if sparse.issparse(found) else found
 
-    def entropy(rows: Any) -> Any:
-        found = rows.copy()
-        found.data = xlogy(rows.data, rows.data)
-        return found
 
-    return (entropy(left) + entropy(right) - entropy(both) + _LOG2 * both).tocsr()
+def _x_log_x(rows: Any) -> Any:
+    """Of all values of rows, dense or CSR."""
+    if not sparse.issparse(rows):
+        return xlogy(rows, rows)
+    found = rows.copy()
+    found.data = xlogy(rows.data, rows.data)
+    return found

@@ -33,8 +33,7 @@ class Learned(Distortion):
     backtracks: bool = True
     # directions at a limit
     regularized: int = 0
-    # whether the last pass left it as it was, but for the metric
-    settled: bool = True
+    settled: bool = True  # whether the last pass left it as it was, but for the metric
 
     points: Any
     metric: Any

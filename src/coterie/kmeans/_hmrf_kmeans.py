@@ -30,8 +30,6 @@ _KINDS: dict[str, Any] = {"sqeuclidean": Mahalanobis, "cosine": WeightedCosine, 
 # shared by the features: with few features and many items the same step would throw the weights about.
 _STEPS = {"cosine": 1.75, "idivergence": 0.5}
 _PER_ITEM = 3000 / 300
-# Smoothing of data that are nearly all zeros, as in the authors' program.
-_SMOOTHING = 10.0
 
 
 class HMRFKMeans(LearningClusterer):
@@ -58,10 +56,9 @@ class HMRFKMeans(LearningClusterer):
         Where soft pairs act: on the start, on labels and metric, on both, or nowhere. With `learn="none"` the
         paper's ablations are "none" (k-means), "init" (I) and "both" (I-C); with "diagonal", "both" is I-C-D.
     closure : bool or "auto", default False
-        Whether pairs that follow from the stated ones count, with their mean strength, as in the paper: what
-        follows from a wrong pair is wrong too. "auto" leaves them out, with a warning, if the pairs
-        contradict each other or too many follow; True raises then. Hard groups keep their own items apart,
-        and nothing further follows from that.
+        Whether pairs that follow from the stated ones count, as in the paper, with their mean strength; from
+        wrong pairs more wrong ones follow. "auto" leaves them out, with a warning, if the pairs contradict
+        each other or too many follow; True raises then. Hard groups keep their own items apart alone.
     rule : {"auto", "descent", "ascent"}
         How the weights are learned; squared distances have a closed form, and no rule. "descent" follows the
         slope of the objective, and is the rule of the cosine. For I-divergence it drives all weights towards
@@ -75,13 +72,12 @@ class HMRFKMeans(LearningClusterer):
         Whether a step is halved until the objective does not rise; "ascent" never is.
     smoothing : float or "auto", default "auto"
         I-divergence: how strongly a centre is drawn to the uniform distribution, `(mean + smoothing / d) / (1
-        + smoothing)` for d features of shares, so that no centre has a zero. "auto" is 10 times the share of
-        zeros in X: 10 is for text, and where nothing is zero the mean is the best centre.
+        + smoothing)` for d shares, so that it has no zero. "auto" is 10 (the authors', for text) times the
+        share of zeros in X.
     smoothed : {"centers", "annealed", "items"}
-        I-divergence: "centers" smooths the centres alone, as the paper does. "annealed" also lets the
-        smoothing fall to .8 of itself in each iteration, down to a thousandth. With "items" each item brings
-        `smoothing` uniform pseudo-items, whose divergence from the centre counts as well: the smoothed mean
-        is then the best centre, but clusters of text are worse.
+        I-divergence: "centers" smooths centres alone, as the paper does; "annealed" lets the smoothing fall
+        to .8 of itself in each iteration, down to a thousandth. With "items" the divergence of `smoothing`
+        uniform pseudo-items an item counts as well: the smoothed mean is the best centre, but text suffers.
     init : {"mixed", "neighborhoods", "perturb", "k-means++", "random"} or array
         Where a start begins. "neighborhoods" takes means of must-link components, farthest first, those that
         cannot-links keep apart before others, then k-means++; "mixed" does so in the first start and is
@@ -117,14 +113,12 @@ class HMRFKMeans(LearningClusterer):
     -----
     The objective never rises with squared distances, and with the cosine while `backtrack` is on. With the
     I-divergence it may: a smoothed mean is not the best centre, and "ascent" climbs. It does not with
-    `smoothed="items"` while nothing is learned.
-
-    Inferred pairs of the cosine, and more than 100,000 of squared distances, are not written down: they
-    follow from sums over must-link components. For I-divergence, and where the sums would take more than half
-    a gigabyte, they are: of large components some 200 for an item with each other component, at random and
-    stronger in turn. Sparse X stays sparse; centres are dense. Time an iteration O(z k) for z non-zeros of X,
-    plus O(k) for each non-zero of a constrained row a sweep. With squared distances the unit of the features
-    does not matter; with I-divergence it does.
+    `smoothed="items"` while nothing is learned. Inferred pairs of the cosine, and more than 100,000 of
+    squared distances, are not written down: they follow from sums over must-link components. For
+    I-divergence, and where the sums would take more than half a gigabyte, they are: of large components some
+    200 for an item with each other component, at random and stronger in turn. Sparse X stays sparse; centres
+    are dense. Time an iteration O(z k) for z non-zeros of X, plus O(k) for each non-zero of a constrained row
+    a sweep. With squared distances the unit of the features does not matter; with I-divergence it does.
 
     References
     ----------
@@ -201,10 +195,9 @@ class HMRFKMeans(LearningClusterer):
     @property
     def monotone(self) -> bool:  # type: ignore[override]
         """Whether `history_` never rises; see the notes of the class."""
-        learns = self.learn != "none"
-        if self.metric == "idivergence":
-            return self.smoothed == "items" and not learns
-        return self.metric == "sqeuclidean" or self.backtrack or not learns
+        fixed = self.learn == "none"
+        falls = {"sqeuclidean": True, "cosine": fixed or self.backtrack}
+        return falls.get(self.metric, fixed and self.smoothed == "items")
 
     @property
     def _distortion(self) -> Any:
@@ -225,9 +218,8 @@ class HMRFKMeans(LearningClusterer):
         if self.metric == "cosine":
             return WeightedCosine(X, weight, step=step, backtracks=self.backtrack)
         if "_fitting" in self.__dict__:
-            there = np.asarray((X != 0).sum(axis=1)).ravel() / X.shape[1]
-            share = 1.0 - np.average(there, weights=weight)
-            self.smoothing_ = float(_SMOOTHING * share if self.smoothing == "auto" else self.smoothing)
+            there = np.average(np.asarray((X != 0).sum(axis=1)).ravel(), weights=weight) / X.shape[1]
+            self.smoothing_ = float(10.0 * (1.0 - there) if self.smoothing == "auto" else self.smoothing)
         given: Any = {"smoothing": self.smoothing_, "smoothed": self.smoothed, "backtracks": self.backtrack}
         return IDivergence(X, weight, climbs=self.rule != "descent", step=step, **given)
 

@@ -41,9 +41,9 @@ from coterie.base import (
 )
 from coterie.constraints import Constraints
 from coterie.kmeans._engine.loop import LoopOutcome
-from coterie.kmeans._engine.starts import drawn_by_weight
+from coterie.kmeans._engine.starts import drawn, drawn_by_weight
 
-# Swaps that a start tries, for each cluster: on synthetic data (blobs, unequal, elongated, wide, skewed, with
+# Swaps that a start tries, for each cluster: on generated clusters (round, unequal, long, wide, skewed, with
 # outliers) 2 bring about what 10 do, and what swaps to the end do.
 _SWAPS = 2
 # With more items than this the best medoids of given labels take too long.
@@ -67,12 +67,11 @@ class KMedoids(
         Any metric of `sklearn.metrics.pairwise_distances`, or "precomputed": X holds the distances between
         the items then, rows from and columns to.
     init : {"mixed", "neighborhoods", "k-medoids++", "random"} or array of shape (n_clusters,)
-        "k-medoids++" draws items by their distance from those chosen, the best of a few each time, then tries
-        some swaps. "neighborhoods" is EMC's: the medoids of must-link components, merged by average linkage
-        where they are too many (not across a cannot-link as long as there is another way); where they are too
-        few, items that cannot-links name, then the items farthest from all chosen, which outliers may be;
-        further starts are "k-medoids++". "mixed" begins the first start with these medoids and goes on as
-        "k-medoids++". An array lists items.
+        "k-medoids++" draws items by their distance from those chosen, then tries some swaps. "neighborhoods"
+        is EMC's: the medoids of must-link components, merged by average linkage where they are too many (not
+        across a cannot-link as long as there is another way); where they are too few, items that cannot-links
+        name, then the items farthest from all chosen, outliers perhaps; further starts are "k-medoids++".
+        "mixed" begins so in the first start, and goes on as "k-medoids++". An array lists items.
     weight : float or "auto", default "auto"
         What a broken pair of strength 1 costs. "auto" is the mean distance of the items to the best single
         medoid among 1,000 items.
@@ -104,15 +103,13 @@ class KMedoids(
 
     Notes
     -----
-    Alternates between labels and medoids; the objective never rises, and comes to rest soon where there are
-    many features, so that much hangs on the start. An update costs the squares of the cluster sizes, so that
-    some ten thousand items are the limit in practice; features are compared block by block, and no n x n
-    table is kept.
+    Alternates between labels and medoids; the objective never rises. An update costs the squares of the
+    cluster sizes, so that some ten thousand items are the limit in practice; features are compared block by
+    block, and no n x n table is kept.
 
     References
     ----------
-    Park and Jun 2009 (alternating k-medoids). Lattanzi and Sohler 2019 (swaps after k-means++). Hakkoymaz,
-    Chatzimilioudis, Gunopulos and Mannila 2009 (EMC, the start by constraints).
+    Park and Jun 2009 (alternating). Lattanzi and Sohler 2019 (swaps). Hakkoymaz and others 2009 (EMC).
 
     Examples
     --------
@@ -325,22 +322,18 @@ class KMedoids(
         return [int(g[first_of_least(distances.sums(g, mass), mass[g])]) for g in groups]
 
     def _fill(self, distances: Distances, mass: Floats, chosen: list[int], rng: Any) -> Index:
-        """Add items far from the chosen: the farthest, or the best of a few that are drawn by distance."""
+        """Add items far from the chosen: the farthest, or drawn by distance where there is a generator."""
         if not chosen:
-            first = middle_item(distances, mass)[0] if rng is None else _drawn(mass, 1, rng)[0]
-            chosen = [int(first)]
+            chosen = [int(middle_item(distances, mass)[0] if rng is None else drawn(mass, 1, rng)[0])]
         nearest = distances.between(None, np.array(chosen)).min(axis=1)
-        trials = 2 + int(np.log(self.n_clusters))  # as many as k-means++ has
         while len(chosen) < self.n_clusters:
             far = np.where(mass > 0, nearest, 0.0)
             far[chosen] = -1.0
-            items = np.array([np.argmax(far)])
+            item = int(np.argmax(far))
             if rng is not None and (far > 0).any():
-                items = _drawn(np.maximum(far, 0.0) * mass, trials, rng)
-            left = np.minimum(distances.between(None, items), nearest[:, None])
-            best = int(np.argmin(mass @ left))
-            chosen.append(int(items[best]))
-            nearest = left[:, best]
+                item = int(drawn(np.maximum(far, 0.0) * mass, 1, rng)[0])
+            chosen.append(item)
+            nearest = np.minimum(nearest, distances.between(None, np.array([item]))[:, 0])
         return np.array(chosen)
 
     def _swapped(self, distances: Distances, mass: Floats, medoids: Index, rng: Any) -> Index:
@@ -352,7 +345,7 @@ class KMedoids(
             far[medoids] = 0.0  # a given distance of an item to itself need not be 0
             if not far.any():
                 break
-            items = _drawn(far, k, rng)
+            items = drawn(far, k, rng)
             stale = True
             for item, there in zip(items, distances.between(None, items).T, strict=True):
                 if stale:
@@ -446,10 +439,3 @@ def _read_items(given: Any, k: int, n: int, name: str) -> Index:
     if (items < 0).any() or (items >= n).any() or len(np.unique(items)) < k:
         raise ValueError(f"{name} must be {k} different items from 0 to {n - 1}; got {items.tolist()}.")
     return items.astype(np.int64)
-
-
-def _drawn(mass: Floats, count: int, rng: Any) -> Index:
-    """Some items, each by its mass; one may come twice."""
-    running = np.cumsum(mass)
-    found = np.searchsorted(running, rng.uniform(size=count) * running[-1], side="right")
-    return np.minimum(found, len(mass) - 1)

@@ -63,8 +63,8 @@ class MetricLoop(PrototypeLoop):
     def _assign(self, centres: Floats, last: bool = False) -> int:
         before = self.totals[0].copy()
         changed = super()._assign(centres, last)
-        # an item without weight teaches nothing
-        self.n_stable = 0 if changed and (before != self.totals[0]).any() else self.n_stable + 1
+        moved = changed and (before != self.totals[0]).any()  # by items that weigh something
+        self.n_stable = 0 if moved else self.n_stable + 1
         return changed
 
     def _tolerance(self) -> float:

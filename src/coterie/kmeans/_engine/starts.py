@@ -177,17 +177,14 @@ class CentreStarts:
 
         if not len(centres):
             among = self.items if joined and len(self.items) else np.arange(n)
-            running = np.cumsum(distortion.weights(among))
-            at = np.searchsorted(running, rng.uniform() * running[-1], side="right")
-            centres = self._candidate_centres(among[[min(int(at), len(among) - 1)]], joined)
+            centres = self._candidate_centres(among[drawn(distortion.weights(among), 1, rng)], joined)
         added = centres
         over_chunks(lower, n, rows)
         while len(centres) < k:
-            running = np.cumsum(distortion.weighted(nearest))
-            drawn = np.searchsorted(running, rng.uniform(size=trials) * running[-1])
-            if not running[-1] > 0:  # nothing is left that is not a centre already
-                drawn = rng.randint(n, size=trials)
-            candidates = self._candidate_centres(np.minimum(drawn, n - 1), joined)
+            far = distortion.weighted(nearest)
+            # where nothing is left that is not a centre already, any will do
+            items = drawn(far, trials, rng) if far.any() else rng.randint(n, size=trials)
+            candidates = self._candidate_centres(items, joined)
             best = int(np.argmin(sum(over_chunks(potentials, n, rows))))
             added = candidates[[best]]
             centres = np.concatenate([centres, added])
@@ -207,6 +204,13 @@ class CentreStarts:
                 if stop - start > 1:
                     centres[position] = self.distortion.centre_of(members[start:stop])
         return centres
+
+
+def drawn(mass: Floats, count: int, rng: RandomState) -> Index:
+    """Some items, each by its mass; one may come twice."""
+    running = np.cumsum(mass)
+    found = np.searchsorted(running, rng.uniform(size=count) * running[-1], side="right")
+    return np.minimum(found, len(mass) - 1)
 
 
 def drawn_by_weight(n: int, mass: Floats, k: int, rng: RandomState) -> Index:
