@@ -154,8 +154,8 @@ def every_metric(data, truth):
     known = known | statements(truth, None)
     for model in (
         MPCKMeans(4, per_cluster=True, random_state=0),
-        HMRFKMeans(4, random_state=0),
-        HMRFKMeans(4, metric="cosine", random_state=0, max_iter=3),
+        HMRFKMeans(4, closure="auto", random_state=0),
+        HMRFKMeans(4, metric="cosine", closure="auto", random_state=0, max_iter=3),
         CVQEKMeans(4, random_state=0),
         CVQEKMeans(4, form="original", random_state=0),
         KernelPCKMeans(4, random_state=0),

@@ -67,7 +67,7 @@ DIRECTIONS = {"check_shifted_features": "directions have an origin"}
 SHARES = dict.fromkeys(
     ["check_scaled_features", "check_shifted_features"], "counts have a unit and an origin"
 )
-RISES = {"check_history": "the step of the paper may raise the objective, as the docstring says"}
+CLOSED = {"check_weighted_is_repeated_under_constraints": "the closure has pairs of its own among the copies"}
 SIZES = {
     "check_weighted_is_repeated": "bounds count items, not weights",
     "check_weighted_is_repeated_under_constraints": "bounds count items, not weights",
@@ -96,13 +96,17 @@ INVARIANT = {
     ),
     "SizeConstrainedKMedians-bounds": (SizeConstrainedKMedians(size_min=0.95), SIZES),
     "MPCKMeans-fixed": (MPCKMeans(learn="none"), {}),
-    "HMRFKMeans-open": (HMRFKMeans(closure=False), {}),
-    "HMRFKMeans-fixed": (HMRFKMeans(closure=False, learn="none"), {}),
-    "HMRFKMeans-cosine": (HMRFKMeans(closure=False, metric="cosine"), DIRECTIONS),
-    "HMRFKMeans-cosine-fixed": (HMRFKMeans(closure=False, metric="cosine", learn="none"), DIRECTIONS),
-    "HMRFKMeans-idivergence": (HMRFKMeans(closure=False, metric="idivergence"), SHARES | RISES),
-    "HMRFKMeans-idivergence-fixed": (HMRFKMeans(closure=False, metric="idivergence", learn="none"), SHARES),
-    "HMRFKMeans-descent": (HMRFKMeans(closure=False, metric="idivergence", rule="descent"), SHARES | RISES),
+    "HMRFKMeans-closed": (HMRFKMeans(weight=1.0, closure="auto"), CLOSED),
+    "HMRFKMeans-fixed": (HMRFKMeans(learn="none"), {}),
+    "HMRFKMeans-cosine": (HMRFKMeans(metric="cosine"), DIRECTIONS),
+    "HMRFKMeans-cosine-fixed": (HMRFKMeans(metric="cosine", learn="none"), DIRECTIONS),
+    "HMRFKMeans-idivergence": (HMRFKMeans(metric="idivergence"), SHARES),
+    "HMRFKMeans-idivergence-fixed": (HMRFKMeans(metric="idivergence", learn="none"), SHARES),
+    "HMRFKMeans-idivergence-items": (
+        HMRFKMeans(metric="idivergence", learn="none", smoothed="items"),
+        SHARES,
+    ),
+    "HMRFKMeans-descent": (HMRFKMeans(metric="idivergence", rule="descent"), SHARES),
     "KernelPCKMeans-cosine": (KernelPCKMeans(kernel="cosine"), DIRECTIONS),
     "KMedoids-manhattan": (KMedoids(metric="manhattan"), {}),
     "PairwiseClustering-manhattan": (PairwiseClustering(metric="manhattan"), {}),

@@ -35,7 +35,7 @@ BAD = {
     },
     "HMRFKMeans": {
         **METRIC, "metric": ["euclidean"], "learn": ["full"], "closure": ["yes"], "rule": ["up"],
-        "step": [0.0, -1.0], "backtrack": ["no"], "smoothing": [-1.0],
+        "step": [0.0, -1.0], "backtrack": ["no"], "smoothing": [-1.0], "smoothed": ["all"],
     },
     "PairwiseClustering": {
         "cooling": [1.0, 0.0], "weight": [-1.0, "much"], "n_clusters": [0], "max_iter": [0],

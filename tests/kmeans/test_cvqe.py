@@ -16,9 +16,12 @@ from coterie.exceptions import (
     UnsupportedConstraintError,
     ViolatedConstraintsWarning,
 )
+from coterie.kmeans._engine.loop import PrototypeLoop
+from coterie.kmeans._prices.cvqe import CoupledCentresLoop
 from tests.assign.problems import feasible_constraints, random_constraints
 from tests.marks import outvoted, unsettled
 from tests.oracles import cvqe as oracle
+from tests.oracles.constraints import components
 from tests.oracles.kmeans import best_cop, inertia, obeys_hard, statements
 
 pytestmark = [outvoted, unsettled]
@@ -178,14 +181,18 @@ def test_pairs_that_share_no_item_are_decided_exactly(form, seed):
 
 
 @form_of
-def test_centres_minimise_the_objective_for_fixed_choices(form, seed):
+def test_centres_minimise_the_objective_for_fixed_choices(form, seed, monkeypatch):
     """By the gradient set to zero, by finite differences, and by steps in any direction."""
+
+    def without_the_last(loop, centres, last=False):
+        return 0 if last else PrototypeLoop._assign(loop, centres)  # labels stay those of the choices
+
+    monkeypatch.setattr(CoupledCentresLoop, "_assign", without_the_last)
     broken = 0
     for number in range(20):
         rng = np.random.default_rng((seed, number))
         n, k = 12, int(rng.integers(2, 5))
         X, start, w = rng.normal(size=(n, 2)), rng.normal(size=(k, 2)), rng.uniform(0.5, 2, n)
-        # every item is named, so that none is moved after the centres are
         c = disjoint_pairs(rng, n, weight=0.3) | Constraints.sample(
             rng.integers(0, k, n), 12, noise=0.3, random_state=number
         )
@@ -234,6 +241,32 @@ def test_the_best_pass_is_kept(seed):
         assert model.converged_
         assert model.n_iter_ < 100
     assert rises
+
+
+def best_single_move(model, X, said, form, w) -> float:
+    """What the best move of one item (with its hard must-links) to another cluster would gain."""
+    labels, centres = model.labels_.tolist(), model.cluster_centers_
+    now = oracle.objective(X, labels, centres, said, form, w)
+    unit = components(len(X), [(s.i, s.j) for s in said if s.hard and s.together])
+    gains = [0.0]
+    for u, h in itertools.product(set(unit), range(len(centres))):
+        moved = [h if unit[i] == u else g for i, g in enumerate(labels)]
+        if obeys_hard(moved, said):
+            gains.append(now - oracle.objective(X, moved, centres, said, form, w))
+    return max(gains) / (1 + now)
+
+
+@form_of
+def test_no_single_move_is_better(form, seed):
+    """Also where the objective rose, and the labels of the best pass were those for the centres before."""
+    for number in range(40):
+        X, c, k, _, w = small_problem(seed, 500 + number, n_most=12)
+        if number % 2:
+            rng = np.random.default_rng((seed, number))
+            k, w, X = 3, None, rng.normal(size=(24, 2))
+            c = Constraints.sample(rng.integers(0, 3, 24), 40, noise=0.3, random_state=number)
+        model = CVQEKMeans(k, form=form, tol=0, random_state=number).fit(X, constraints=c, sample_weight=w)
+        assert best_single_move(model, X, statements(c), form, w) <= 1e-9
 
 
 # ---- the papers ---------------------------------------------------------------------------------------

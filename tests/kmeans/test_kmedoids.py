@@ -1,13 +1,15 @@
 """`KMedoids`: the centres are items, any distance will do, and no set of medoids is undercut."""
 
+import itertools
 import random
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
-from sklearn.metrics import pairwise_distances
+from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from coterie import Constraints
+from coterie.base import Distances
 from coterie.kmeans import KMedoids
 from tests.assign.problems import fit_or_refuse, random_constraints
 from tests.marks import outvoted, unsettled
@@ -56,6 +58,55 @@ def test_never_below_the_best_set_of_medoids(metric, seed):
         nearest = D[:, model.medoid_indices_].min(axis=1)
         np.testing.assert_allclose(D[np.arange(n), model.medoid_indices_[model.labels_]], nearest, atol=1e-9)
     assert hits >= 0.6 * total
+
+
+def test_outliers_do_not_take_the_clusters(seed):
+    """Three clusters and three items far off, to which farthest-first would go; with pairs and without."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2], 40)
+    X = np.array([[8.0, 0.0], [0.0, 8.0], [-8.0, -8.0]])[y] + rng.normal(size=(120, 2))
+    far = np.array([[40.0, 40.0], [-40.0, 40.0], [40.0, -40.0]])
+    told = Constraints.sample(y, 30, random_state=0)
+    pairs = Constraints(told.must_link, told.cannot_link, n_items=123)
+    for random_state, known in itertools.product(range(3), (None, pairs)):
+        model = KMedoids(3, random_state=random_state).fit(np.vstack([X, far]), constraints=known)
+        assert adjusted_rand_score(y, model.labels_[:120]) == 1
+
+
+def test_the_default_start_mostly_ends_at_the_best_set_of_medoids(seed):
+    hits = 0
+    for number in range(20):
+        rng = np.random.default_rng((seed, number))
+        X = rng.standard_t(1.5, size=(14, 3))  # heavy tails
+        model = KMedoids(3, random_state=number).fit(X)
+        best = oracle.best_medoids(pairwise_distances(X), 3)
+        assert model.objective_ >= best - 1e-9
+        hits += model.objective_ <= best + 1e-9
+    assert hits >= 15
+
+
+def test_swaps_lower_the_cost_by_what_they_say(seed):
+    """Each swap of a start is the best one for the item that comes in, and is made only if it pays."""
+    made = 0
+    for number in range(20):
+        rng = np.random.default_rng((seed, number))
+        n, k = 20, int(rng.integers(2, 5))
+        D, w = rng.random((n, n)), rng.integers(0, 3, n).astype(float)
+        model = KMedoids(k, metric="precomputed")
+        before = rng.choice(n, k, replace=False)
+        after = model._swapped(Distances(D, "precomputed"), w, before.copy(), np.random.RandomState(number))
+
+        def cost(medoids, D=D, w=w):
+            return float(w @ D[:, medoids].min(axis=1))
+
+        assert len(set(after.tolist())) == k
+        assert cost(after) <= cost(before)
+        made += len(set(after) - set(before))
+        if len(set(after) - set(before)) == 1:  # one swap, or several through the same place
+            (new,) = set(after) - set(before)
+            kept = [[new if m == out else m for m in before] for out in before]
+            assert cost(after) <= min(map(cost, kept)) + 1e-9
+    assert made
 
 
 @pytest.mark.parametrize("metric", [*METRICS, "seuclidean", "mahalanobis"])
@@ -167,6 +218,8 @@ def test_more_clusters_than_groups_that_are_merged():
     """Each of 320 must-linked pairs starts a cluster of its own, though at most 300 groups are merged."""
     X = np.repeat(np.arange(320.0), 2)[:, None] * 10 + np.tile([0.0, 1.0], 320)[:, None]
     pairs = np.arange(640).reshape(-1, 2)
-    model = KMedoids(320, max_iter=1).fit(X, constraints=Constraints(pairs, n_items=640))
+    model = KMedoids(320, init="neighborhoods", max_iter=1).fit(
+        X, constraints=Constraints(pairs, n_items=640)
+    )
     assert (model.labels_[::2] == model.labels_[1::2]).all()
     assert len(set(model.labels_.tolist())) == 320

@@ -146,7 +146,7 @@ def test_what_follows_has_a_limit(monkeypatch):
     with pytest.raises(ValueError, match="pass closure=False"):
         HMRFKMeans(2, metric="idivergence", closure=True).fit(X, constraints=known)
     with pytest.warns(UserWarning, match="what follows from the pairs is left out"):
-        HMRFKMeans(2, metric="idivergence").fit(X, constraints=known)
+        HMRFKMeans(2, metric="idivergence", closure="auto").fit(X, constraints=known)
 
 
 def test_what_follows_is_no_stronger_than_what_was_said(seed):
@@ -156,12 +156,12 @@ def test_what_follows_is_no_stronger_than_what_was_said(seed):
     wrong = [(i, i + 30) for i in range(8)] + [(i, i + 1) for i in range(7)]
     for metric in ("sqeuclidean", "idivergence"):
         weak = Constraints(wrong, n_items=60, weight=1e-6)
-        model = HMRFKMeans(2, metric=metric, smoothing=0.1, random_state=0)
+        model = HMRFKMeans(2, metric=metric, smoothing=0.1, closure=True, random_state=0)
         assert model.fit(X - X.min() + 1, constraints=weak).violations_.n_broken >= 8
     stated = Constraints.sample(np.repeat([0, 1], 30), 40, random_state=0)
-    by_weight = HMRFKMeans(2, weight=0.1, random_state=0).fit(X, constraints=stated)
+    by_weight = HMRFKMeans(2, weight=0.1, closure=True, random_state=0).fit(X, constraints=stated)
     weaker = Constraints(stated.must_link, stated.cannot_link, n_items=60, weight=0.1)
-    by_strength = HMRFKMeans(2, random_state=0).fit(X, constraints=weaker)
+    by_strength = HMRFKMeans(2, weight=1.0, closure=True, random_state=0).fit(X, constraints=weaker)
     assert by_weight.objective_ == pytest.approx(by_strength.objective_)
 
 
@@ -191,7 +191,7 @@ def test_few_pairs_that_follow_cost_the_same_written_down(metric, seed, monkeypa
     models = []
     for few in (0, 10**9):
         monkeypatch.setattr(_closure_prices, "FEW_PAIRS", few)
-        models.append(HMRFKMeans(3, random_state=0, **given).fit(X, constraints=known))
+        models.append(HMRFKMeans(3, random_state=0, closure=True, **given).fit(X, constraints=known))
     explicit = HMRFKMeans(3, random_state=0, closure=False, **given).fit(X, constraints=known.closure())
     for model in models:
         if model.labels_.tolist() == explicit.labels_.tolist():

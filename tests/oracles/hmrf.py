@@ -1,7 +1,8 @@
 """Slow, obvious HMRF-KMeans: distances, the closure pair by pair, the objective, starts and prototypes.
 
 Written from the definitions (Basu, Bilenko and Mooney 2004) with the corrections of the specification: a
-prototype of the cosine is the sum of rows of unit length, an I-divergence has a pseudo-item for each item.
+prototype of the cosine is the sum of rows of unit length, and an I-divergence may have pseudo-items for each
+item, which make the smoothed mean its best prototype.
 """
 
 import math
@@ -270,9 +271,10 @@ def neighbourhoods(n: int, said: Sequence[Said]) -> list[list[int]]:
 
 
 def farthest_first(X, groups: Sequence[Sequence[int]], k: int, metric: str) -> list[int]:
-    """Weighted farthest-first: the largest, then by the least of distance times both sizes to the chosen.
+    """Weighted farthest-first: the largest, then by the least of distortion times both sizes to the chosen.
 
-    Ties: farther from the middle of all items, then the first.
+    Ties: farther from the middle of all items, then the first. The paper states that rule for the further
+    ones; it has no other for several largest, and this one does not hang on the order of the items.
     """
     X = dense(X)
     ones = np.ones(X.shape[1])
@@ -283,7 +285,7 @@ def farthest_first(X, groups: Sequence[Sequence[int]], k: int, metric: str) -> l
     middles = [X[list(members)].mean(axis=0) for members in groups]
     sizes = [len(members) for members in groups]
     off = [gap(m, X.mean(axis=0)) for m in middles]
-    chosen = [max(range(len(groups)), key=lambda p: (sizes[p], -p))]
+    chosen = [max(range(len(groups)), key=lambda p: (sizes[p], off[p], -p))]
     while len(chosen) < min(k, len(groups)):
         rest = [p for p in range(len(groups)) if p not in chosen]
         reach = {p: min(gap(middles[p], middles[q]) * sizes[p] * sizes[q] for q in chosen) for p in rest}

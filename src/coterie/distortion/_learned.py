@@ -33,6 +33,7 @@ class Learned(Distortion):
     backtracks: bool = True
     # directions at a limit
     regularized: int = 0
+    settled: bool = True  # whether the last pass left it as it was, but for the metric
 
     points: Any
     metric: Any
@@ -72,8 +73,8 @@ class Learned(Distortion):
         sums, masses = totals[:2]
         return self.value(sums, masses, centres)
 
-    def after_step(self) -> None:
-        """Get ready for the next step."""
+    def after_pass(self) -> None:
+        """Get ready for the next pass."""
         return
 
 

@@ -45,7 +45,8 @@ class CVQEKMeans(PrototypeClusterer):
         As in `COPKMeans`; `inertia_` counts whole squared distances. A fit also ends, as converged, where ten
         passes in a row found nothing better.
     objective_ : float
-        What is minimised, at its least: half of `inertia_` plus what broken pairs cost.
+        What is minimised, at its least: half of `inertia_` plus what broken pairs cost. With these centres no
+        item, nor any that hard must-links join, would be better off in another cluster.
     history_ : array
         The objective after each half-step (labels, centres), and at the end that of the best pass. With
         "linear" it may rise: the farther end of a broken cannot-link can be another one after the centres

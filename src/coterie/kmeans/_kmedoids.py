@@ -41,8 +41,11 @@ from coterie.base import (
 )
 from coterie.constraints import Constraints
 from coterie.kmeans._engine.loop import LoopOutcome
-from coterie.kmeans._engine.starts import drawn_by_weight
+from coterie.kmeans._engine.starts import drawn, drawn_by_weight
 
+# Swaps that a start tries, for each cluster: on generated clusters (round, unequal, long, wide, skewed, with
+# outliers) 2 bring about what 10 do, and what swaps to the end do.
+_SWAPS = 2
 # With more items than this the best medoids of given labels take too long.
 _MOST_MEASURED = 5_000
 
@@ -53,8 +56,8 @@ class KMedoids(
     """K-medoids on features or on given distances, started by constraints, which then have a price.
 
     Minimises the sum of distances of the items to the medoid of their cluster plus, for every broken
-    statement, `weight` times its strength. The start merges must-link components into n_clusters groups.
-    With `weight=0.0` constraints guide the start alone. Pairs marked `hard` hold.
+    statement, `weight` times its strength. With `weight=0.0` constraints guide the start alone. Pairs marked
+    `hard` hold.
 
     Parameters
     ----------
@@ -63,11 +66,12 @@ class KMedoids(
     metric : str or callable, default "euclidean"
         Any metric of `sklearn.metrics.pairwise_distances`, or "precomputed": X holds the distances between
         the items then, rows from and columns to.
-    init : {"neighborhoods", "k-medoids++", "random"} or array of shape (n_clusters,)
-        "neighborhoods": the medoids of must-link components, merged by average linkage where they are too
-        many (not across a cannot-link as long as there is another way); where they are too few, items that
-        cannot-links name, then the items farthest from all chosen; further starts are "k-medoids++". An
-        array lists items.
+    init : {"mixed", "neighborhoods", "k-medoids++", "random"} or array of shape (n_clusters,)
+        "k-medoids++" draws items by their distance from those chosen, then tries some swaps. "neighborhoods"
+        is EMC's: the medoids of must-link components, merged by average linkage where they are too many (not
+        across a cannot-link as long as there is another way); where they are too few, items that cannot-links
+        name, then the items farthest from all chosen, outliers perhaps; further starts are "k-medoids++".
+        "mixed" begins so in the first start, and goes on as "k-medoids++". An array lists items.
     weight : float or "auto", default "auto"
         What a broken pair of strength 1 costs. "auto" is the mean distance of the items to the best single
         medoid among 1,000 items.
@@ -105,7 +109,7 @@ class KMedoids(
 
     References
     ----------
-    Park and Jun 2009 (alternating k-medoids). The start by constraints is that of the EMC method.
+    Park and Jun 2009 (alternating). Lattanzi and Sohler 2019 (swaps). Hakkoymaz and others 2009 (EMC).
 
     Examples
     --------
@@ -131,7 +135,7 @@ class KMedoids(
         "warm_start": one_of(True, False),
         "metric": metric_rule(),
         "weight": real(0.0) | one_of("auto"),
-        "init": one_of("neighborhoods", "k-medoids++", "random")
+        "init": one_of("mixed", "neighborhoods", "k-medoids++", "random")
         | instance((np.ndarray, list, tuple), "an array of items"),
     }
 
@@ -140,7 +144,7 @@ class KMedoids(
         n_clusters: int = 8,
         *,
         metric: Any = "euclidean",
-        init: Any = "neighborhoods",
+        init: Any = "mixed",
         weight: Any = "auto",
         n_init: Any = "auto",
         max_iter: int = 300,
@@ -304,37 +308,56 @@ class KMedoids(
             return _read_items(self.init, self.n_clusters, distances.n, "init")
         if self.init == "random":
             return drawn_by_weight(distances.n, mass, self.n_clusters, rng)
-        # the start by constraints knows no chance, so further ones begin elsewhere
-        if self.init == "k-medoids++" or number > 0:
-            running = np.cumsum(mass)
-            chosen = [int(np.searchsorted(running, rng.uniform() * running[-1], side="right"))]
-            return self._fill(distances, mass, chosen, rng)
-        return self._from_groups(distances, known, mass)
+        # the starts by constraints know little or no chance, so further ones begin elsewhere
+        if self.init == "neighborhoods" and number == 0:
+            return self._fill(distances, mass, self._from_groups(distances, known, mass), None)
+        chosen = self._from_groups(distances, known, mass) if self.init == "mixed" and not number else []
+        return self._swapped(distances, mass, self._fill(distances, mass, chosen, rng), rng)
 
-    def _from_groups(self, distances: Distances, known: Constraints, mass: Floats) -> Index:
+    def _from_groups(self, distances: Distances, known: Constraints, mass: Floats) -> list[int]:
         """Medoids of the must-link components, as the class says."""
         groups = joined_groups(known, self.n_clusters)
         if len(groups) > self.n_clusters:
             groups = merged(distances, known, groups, self.n_clusters)
-        chosen = [int(g[first_of_least(distances.sums(g, mass), mass[g])]) for g in groups]
-        if not chosen:
-            chosen = [middle_item(distances, mass)[0]]
-        return self._fill(distances, mass, chosen, None)
+        return [int(g[first_of_least(distances.sums(g, mass), mass[g])]) for g in groups]
 
     def _fill(self, distances: Distances, mass: Floats, chosen: list[int], rng: Any) -> Index:
         """Add items far from the chosen: the farthest, or drawn by distance where there is a generator."""
+        if not chosen:
+            chosen = [int(middle_item(distances, mass)[0] if rng is None else drawn(mass, 1, rng)[0])]
         nearest = distances.between(None, np.array(chosen)).min(axis=1)
         while len(chosen) < self.n_clusters:
             far = np.where(mass > 0, nearest, 0.0)
             far[chosen] = -1.0
             item = int(np.argmax(far))
             if rng is not None and (far > 0).any():
-                running = np.cumsum(np.maximum(far, 0.0) * mass)
-                item = int(np.searchsorted(running, rng.uniform() * running[-1], side="right"))
-                item = min(item, distances.n - 1)
+                item = int(drawn(np.maximum(far, 0.0) * mass, 1, rng)[0])
             chosen.append(item)
             nearest = np.minimum(nearest, distances.between(None, np.array([item]))[:, 0])
         return np.array(chosen)
+
+    def _swapped(self, distances: Distances, mass: Floats, medoids: Index, rng: Any) -> Index:
+        """Put items, drawn by distance, in the place of the medoid that each replaces best, if that pays."""
+        k = self.n_clusters
+        cost = distances.between(None, medoids)
+        for _ in range(_SWAPS if k > 1 else 0):
+            far = mass * cost.min(axis=1)
+            far[medoids] = 0.0  # a given distance of an item to itself need not be 0
+            if not far.any():
+                break
+            items = drawn(far, k, rng)
+            stale = True
+            for item, there in zip(items, distances.between(None, items).T, strict=True):
+                if stale:
+                    order = np.argpartition(cost, 1, axis=1)[:, :2]
+                    nearest, second = np.take_along_axis(cost, order, axis=1).T
+                kept, lost = np.minimum(nearest, there), np.minimum(second, there)
+                change = np.bincount(order[:, 0], mass * (lost - kept), k) + mass @ (kept - nearest)
+                h = int(np.argmin(change))
+                stale = change[h] < -1e-12 * float(mass @ nearest) and item not in medoids
+                if stale:
+                    medoids[h], cost[:, h] = item, there
+        return medoids
 
     # ---- after it -------------------------------------------------------------------------------------
 

@@ -132,7 +132,7 @@ class PrototypeLoop:
         if best is not None:
             _, centres, self.labels, self.unit_labels, self.totals = best
             self._reprice(centres)
-            self._assign_free(*self.distortion.linear(centres))
+            self._assign(centres, last=True)  # its labels were the best for the centres before
         elif not strict or self.metric_changed:
             self._assign(centres, last=True)
             history.append(self._objective(centres))

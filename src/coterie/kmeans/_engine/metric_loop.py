@@ -61,8 +61,10 @@ class MetricLoop(PrototypeLoop):
             )
 
     def _assign(self, centres: Floats, last: bool = False) -> int:
+        before = self.totals[0].copy()
         changed = super()._assign(centres, last)
-        self.n_stable = 0 if changed else self.n_stable + 1
+        moved = changed and (before != self.totals[0]).any()  # by items that weigh something
+        self.n_stable = 0 if moved else self.n_stable + 1
         return changed
 
     def _tolerance(self) -> float:
@@ -84,8 +86,11 @@ class MetricLoop(PrototypeLoop):
             self.distortion.use(metric)
 
     def _learn(self, centres: Floats, history: list[float]) -> bool:
+        settled = self.distortion.settled
         if not self.learning:
-            return True
+            self.distortion.after_pass()
+            self.metric_changed = not settled
+            return settled
         broken = None if self.solver is None else self.solver.broken(self.unit_labels)
         if self.distortion.closed:
             change = self.distortion.learn(*self.totals[:2], centres, broken)
@@ -105,11 +110,11 @@ class MetricLoop(PrototypeLoop):
             step /= 2.0
         if not moved:
             self._use(old, centres)
-        self.distortion.after_step()
+        self.distortion.after_pass()
         self.metric_changed = moved
         history.append(self._objective(centres))
         still = abs(before - history[-1]) <= self.tol * abs(history[-1])
-        return self.n_stable > 0 and (still or self.n_stable >= _MOST_STABLE)
+        return settled and self.n_stable > 0 and (still or self.n_stable >= _MOST_STABLE)
 
     def _use(self, metric: Any, centres: Floats) -> None:
         distortion = self.distortion

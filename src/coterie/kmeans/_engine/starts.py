@@ -83,14 +83,18 @@ class CentreStarts:
         """Neighbourhoods by weighted farthest-first, then the middle of the data, each feature shaken."""
         means, mass, _ = self._neighbourhoods()
         chosen = self._farthest_first(means, mass)
-        n, d = self.distortion.points.n, self.distortion.points.d
-        middle = self.distortion.total_of(np.arange(n)) / self.distortion.total
-        shaken = middle * (1.0 + _SHAKEN * (self.rng.uniform(size=(self.k - len(chosen), d)) - 0.5))
+        shape = self.k - len(chosen), self.distortion.points.d
+        shaken = self._middle() * (1.0 + _SHAKEN * (self.rng.uniform(size=shape) - 0.5))
         found = [_dense(means[chosen])] if chosen else []
         return self.distortion.centres_from_means(np.concatenate([*found, shaken]))
 
+    def _middle(self) -> Floats:
+        """The mean of all items, as they enter the sums of clusters."""
+        return self.distortion.total_of(np.arange(self.distortion.points.n)) / self.distortion.total
+
     def _farthest_first(self, means: Any, mass: Floats, component: Index | None = None) -> list[int]:
-        """All up to k; of more, the heaviest, then those of the largest distance to it, times both masses.
+        """All up to k; of more, the heaviest, then always the farthest: by the least, over the chosen, of the
+        distortion between both times both masses. Of several the one farthest from the middle of the data.
 
         With `component`, those that cannot-links keep away from most of the chosen come first: two of the
         same class are then rarely both taken.
@@ -101,23 +105,29 @@ class CentreStarts:
             graph = self.known.contracted
             links = np.ones(len(graph.indices)), graph.indices, graph.indptr
             away = sparse.csr_matrix(links, (graph.n_components,) * 2)[component][:, component]
-        middle = np.asarray(mass @ means).reshape(1, -1) / mass.sum()
-        from_middle = self.distortion.distances(means, middle)[:, 0]
-        ties = np.flatnonzero(mass == mass.max())
-        chosen = [int(ties[np.argmax(from_middle[ties])])]
+        power = 2 if self.distortion.unit == "squared distance" else 1  # `distances` are roots then
+
+        def apart(place: Floats) -> Floats:
+            return np.asarray(self.distortion.distances(means, place[None])[:, 0] ** power, dtype=np.float64)
+
+        from_middle = apart(self._middle())
+
+        def first(rank: Floats) -> int:
+            ties = np.flatnonzero(rank >= (1.0 - 1e-9) * rank.max())  # rounding decides nothing
+            return int(ties[np.argmax(from_middle[ties])])
+
+        chosen = [first(mass)]
         far = np.full(len(mass), np.inf)
         while len(chosen) < self.k:
             last = chosen[-1]
-            distance = self.distortion.distances(means, _dense(means[[last]]))[:, 0]
-            far = np.minimum(far, distance * mass * mass[last])
-            far[chosen] = -1.0
-            allowed = far
+            far = np.minimum(far, apart(_dense(means[[last]])[0]) * mass * mass[last])
+            rank = far.copy()
+            rank[chosen] = -1.0
             if component is not None:
                 met = np.asarray(away[:, chosen].sum(axis=1)).ravel()
                 met[chosen] = -1.0
-                allowed = np.where(met == met.max(), far, -1.0)
-            ties = np.flatnonzero(allowed == allowed.max())
-            chosen.append(int(ties[np.argmax(from_middle[ties])]))
+                rank[met < met.max()] = -1.0
+            chosen.append(first(rank))
         return chosen
 
     def _apart_from(self, components: Index) -> Floats:
@@ -167,17 +177,14 @@ class CentreStarts:
 
         if not len(centres):
             among = self.items if joined and len(self.items) else np.arange(n)
-            running = np.cumsum(distortion.weights(among))
-            at = np.searchsorted(running, rng.uniform() * running[-1], side="right")
-            centres = self._candidate_centres(among[[min(int(at), len(among) - 1)]], joined)
+            centres = self._candidate_centres(among[drawn(distortion.weights(among), 1, rng)], joined)
         added = centres
         over_chunks(lower, n, rows)
         while len(centres) < k:
-            running = np.cumsum(distortion.weighted(nearest))
-            drawn = np.searchsorted(running, rng.uniform(size=trials) * running[-1])
-            if not running[-1] > 0:  # nothing is left that is not a centre already
-                drawn = rng.randint(n, size=trials)
-            candidates = self._candidate_centres(np.minimum(drawn, n - 1), joined)
+            far = distortion.weighted(nearest)
+            # where nothing is left that is not a centre already, any will do
+            items = drawn(far, trials, rng) if far.any() else rng.randint(n, size=trials)
+            candidates = self._candidate_centres(items, joined)
             best = int(np.argmin(sum(over_chunks(potentials, n, rows))))
             added = candidates[[best]]
             centres = np.concatenate([centres, added])
@@ -197,6 +204,13 @@ class CentreStarts:
                 if stop - start > 1:
                     centres[position] = self.distortion.centre_of(members[start:stop])
         return centres
+
+
+def drawn(mass: Floats, count: int, rng: RandomState) -> Index:
+    """Some items, each by its mass; one may come twice."""
+    running = np.cumsum(mass)
+    found = np.searchsorted(running, rng.uniform(size=count) * running[-1], side="right")
+    return np.minimum(found, len(mass) - 1)
 
 
 def drawn_by_weight(n: int, mass: Floats, k: int, rng: RandomState) -> Index:
