@@ -1,9 +1,10 @@
-"""What to drop so that constraints can be met: a cheap set of pairs, found greedily.
+"""What to drop so that constraints can be met: a cheap set of pairs, found greedily, and often the cheapest.
 
 Contradictions: statements are kept strongest first as long as they do not contradict what is kept
 (near-linear, as Kruskal's spanning forest); and, where there are few, links that many contradictions share
 are cut; the cheaper outcome wins. For a given number of clusters the weakest pair of each conflict goes,
-until the rest is feasible. The cheapest set of all is intractable to find.
+until the rest is feasible. The cheapest set of all is intractable to find in general: `cheapest` proves this
+one to be it, or finds a cheaper one, where conflicts are few.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from coterie._compiled import kernel
 from coterie._words import count_of
+from coterie.constraints._feasible.cheapest import least_dropped
 from coterie.constraints._feasible.conflict import Conflict, contradiction
 from coterie.constraints._feasible.feasible import check, first_contradiction
 from coterie.constraints._model.closure import find_components
@@ -34,11 +36,15 @@ _MAX_SHARED = 50
 
 @dataclass(frozen=True)
 class WayOut:
-    """Pairs to drop (None: none found), whether the rest was checked to be feasible, and if not, why."""
+    """Pairs to drop (None: none found), whether the rest was checked to be feasible, and if not, why.
+
+    `cheapest`: it is proven that no other set has fewer hard pairs, or as many and less weight in all.
+    """
 
     dropped: Constraints | None
     complete: bool
     reason: str = ""
+    cheapest: bool = False
 
 
 def suggest(c: Constraints, n_clusters: int | None, budget: int) -> WayOut:
@@ -69,6 +75,11 @@ def suggest(c: Constraints, n_clusters: int | None, budget: int) -> WayOut:
     if complete:
         rest = _put_back(rest, dropped, n_clusters, budget)
         dropped = _difference(c, rest)
+    known = _rows_gone(c, rest) if complete else None
+    # with one cluster there is no other way
+    least = known if n_clusters == 1 else least_dropped(c, n_clusters, budget, known)
+    if least is not None:
+        return WayOut(_of_rows(c, least), True, cheapest=True)
     return WayOut(dropped if dropped.n_pairs else None, complete, reason)
 
 
@@ -137,9 +148,16 @@ def _only(c: Constraints, must: Pairs, cannot: Pairs, groups: Sequence[Group] = 
 
 
 def _difference(c: Constraints, rest: Constraints) -> Constraints:
+    return _of_rows(c, _rows_gone(c, rest))
+
+
+def _rows_gone(c: Constraints, rest: Constraints) -> BoolArray:
     tables = (c.must_table, rest.must_table), (c.cannot_table, rest.cannot_table)
-    must, cannot = (before.take(find_rows(after, before.ij) < 0) for before, after in tables)
-    return _only(c, must, cannot)
+    return np.concatenate([find_rows(after, before.ij) < 0 for before, after in tables])
+
+
+def _of_rows(c: Constraints, rows: BoolArray) -> Constraints:
+    return _only(c, c.must_table.take(rows[: c.must_table.n]), c.cannot_table.take(rows[c.must_table.n :]))
 
 
 def _keep_strongest(c: Constraints) -> Constraints:
