@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from coterie import Constraints
-from coterie.constraints._feasible import cheapest
+from coterie.constraints._feasible import repair
 from tests.constraints.strategies import random_case
 from tests.oracles import constraints as oracle
 
@@ -97,7 +97,7 @@ def test_weights_of_very_different_size():
 
 @pytest.mark.parametrize("name", ["_MAX_CHECKS", "_SECONDS"])
 def test_without_a_proof_nothing_is_claimed(monkeypatch, name):
-    monkeypatch.setattr(cheapest, name, 0)
+    monkeypatch.setattr(repair, name, 0)
     told = two_stars().explain()
     assert told.complete
     assert not told.cheapest

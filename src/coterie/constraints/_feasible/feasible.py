@@ -123,11 +123,6 @@ def peel_to_core(c: Constraints, k: int) -> tuple[ApartGraph, IntArray, BoolArra
 
 def first_contradiction(c: Constraints) -> Conflict:
     """Of the first contradictions, the one with the shortest way."""
-    return min(contradictions(c), key=lambda conflict: len(conflict.items))
-
-
-def contradictions(c: Constraints) -> list[Conflict]:
-    """The first contradictions."""
     graph = c.contracted
     found = []
     looked_at = _LOOKED_AT if c.must_table.n < 100_000 else 1
@@ -139,7 +134,7 @@ def contradictions(c: Constraints) -> list[Conflict]:
         i, j = _nearest_clash(group, contradiction(c, i, j, None).items)
         names = tuple(group.names[group.codes[np.searchsorted(group.items, item)]] for item in (i, j))
         found.append(contradiction(c, i, j, Implied(group.kind, (i, j), names, False, group.source)))
-    return found
+    return min(found, key=lambda conflict: len(conflict.items))
 
 
 def _nearest_clash(group: Group, way: IntArray) -> tuple[int, int]:
