@@ -108,12 +108,14 @@ def _least_dropped(
 
     Where `known`, pairs after which the rest can be met, turns out to be as cheap as any, it is the answer.
     """
+    n_checks = min(_MAX_CHECKS, _MAX_WORK // (len(c.constrained_items) + c.n_pairs + 1))
+    if not n_checks:
+        return None
     c = c[c.constrained_items]  # the rows of its tables stay what they are
     hard, weight = (
         np.concatenate([getattr(table, name) for table in (c.must_table, c.cannot_table)])
         for name in ("hard", "weight")
     )
-    n_checks = min(_MAX_CHECKS, _MAX_WORK // (c.n_items + c.n_pairs + 1))
     conflicts: list[IntArray] = []
     dropped, aside, seconds = np.zeros(len(hard), dtype=bool), np.zeros(len(hard), dtype=bool), _SECONDS
     for _ in range(n_checks):
