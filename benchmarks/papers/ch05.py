@@ -271,7 +271,7 @@ def verdicts(found: Found) -> list[dict[str, Any]]:
             elif level == "1%" and "10" in method:
                 goal = {"goal": f"at least {LEAST}", "reached": median >= LEAST}
             book = BOOK["toy", "proposed"][place]
-            why = FEW if level in SELECTED and method == "proposed" else ""
+            why = FEW if level in SELECTED and method == "proposed" and median < LEAST else ""
             rows.append(
                 verdict(
                     f"four clouds, {level}, {method}: median F",
