@@ -254,6 +254,21 @@ def test_em_and_k_means_begin_at_the_same_rows(monkeypatch, families):
     np.testing.assert_array_equal(ours, theirs)
 
 
+def test_classes_of_several_clouds_are_mixtures():
+    """With one part the density is the Gaussian's; with two the free energy never rises."""
+    X, y = ch03.by_turns(0)
+    known = Constraints.sample(y, n_pairs=20, random_state=0)
+    given = {"annealing": False, "init_params": "kmeans", "n_init": 1, "tol": 1e-9, "max_iter": 200}
+    given |= {"weights_update": "uniform", "weight": 1000.0, "covariance_type": "full", "random_state": 0}
+    one, plain, two = (
+        coterie.MeanFieldMixture(2, emission=emission, **given).fit(X, constraints=known)
+        for emission in (ch03.SeveralClouds(1), "gaussian", ch03.SeveralClouds(2))
+    )
+    np.testing.assert_allclose(one.responsibilities_, plain.responsibilities_, atol=1e-9)
+    assert one.objective_ == pytest.approx(plain.objective_)
+    assert np.diff(two.history_).max() < 1e-6 * abs(two.objective_)
+
+
 def test_chunklets_have_all_sizes_and_the_pairs_asked_for():
     y = np.random.default_rng(0).integers(10, size=10_000)
     links = scale_mixture.chunklets(y)
