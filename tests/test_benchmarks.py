@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 import coterie
 from benchmarks import commits, measure, pictures, protocol, race
@@ -234,6 +235,40 @@ def test_teachers_tell_each_variant_its_part():
     assert not told["ML+CL"].violations(y)
 
 
+@pytest.mark.parametrize("families", ch03.SAME_STARTS.values(), ids=ch03.SAME_STARTS)
+def test_em_and_k_means_begin_at_the_same_rows(monkeypatch, families):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    begun = {family: [] for family in families}
+
+    def note(family, X, first, known, seed):
+        begun[family].append(first)
+        return float(len(begun[family])), np.zeros(len(X), dtype=int)
+
+    monkeypatch.setattr(ch03, "from_centres", note)
+    monkeypatch.setattr(ch03, "from_means", note)
+    for family in families:
+        for known in ch03.teachers(np.repeat([0, 1], 20), 0.5, seed=1).values():
+            ch03.labels(family, X, 2, known, 1)
+    ours, theirs = begun.values()
+    assert len(ours) == 3 * int(next(k for k, v in ch03.SAME_STARTS.items() if v == families).split()[0])
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_classes_of_several_clouds_are_mixtures():
+    """With one part the density is the Gaussian's; with two the free energy never rises."""
+    X, y = ch03.by_turns(0)
+    known = Constraints.sample(y, n_pairs=20, random_state=0)
+    given = {"annealing": False, "init_params": "kmeans", "n_init": 1, "tol": 1e-9, "max_iter": 200}
+    given |= {"weights_update": "uniform", "weight": 1000.0, "covariance_type": "full", "random_state": 0}
+    one, plain, two = (
+        coterie.MeanFieldMixture(2, emission=emission, **given).fit(X, constraints=known)
+        for emission in (ch03.SeveralClouds(1), "gaussian", ch03.SeveralClouds(2))
+    )
+    np.testing.assert_allclose(one.responsibilities_, plain.responsibilities_, atol=1e-9)
+    assert one.objective_ == pytest.approx(plain.objective_)
+    assert np.diff(two.history_).max() < 1e-6 * abs(two.objective_)
+
+
 def test_chunklets_have_all_sizes_and_the_pairs_asked_for():
     y = np.random.default_rng(0).integers(10, size=10_000)
     links = scale_mixture.chunklets(y)
@@ -268,6 +303,21 @@ def test_waves_mix_two_of_three_triangles():
     # the first triangle has its top at 11, the others at 15 and 7
     means = np.array([X[y == one].mean(axis=0) for one in range(3)])
     np.testing.assert_allclose(means[:, [10, 14, 6]], [[4, 4, 1], [4, 1, 4], [2, 3, 3]], atol=0.2)
+
+
+def test_grey_fields_of_the_mosaic_differ_in_grey_alone():
+    X, y = ch05.mosaic(0)
+    assert X.shape == (ch05.SITES**2, 24)
+    assert np.bincount(y).min() > 0.15 * len(y)
+    grid = y.reshape(ch05.SITES, ch05.SITES)
+    inside = np.zeros(grid.shape, dtype=bool)  # away from the borders of regions, whose windows are mixed
+    for h in range(5):
+        inside |= ndimage.binary_erosion(grid == h, iterations=3)
+    means = np.array([X[(y == h) & inside.ravel()].mean(axis=0) for h in range(5)])
+    gaps = np.abs(means[3] - means[4])
+    assert 5 * gaps[12:].max() < gaps[:12].max()
+    # each texture answers one filter more than the others do
+    assert len(set(means[:3, 12:].argmax(axis=1))) == 3
 
 
 def test_book_has_a_number_for_each_level():

@@ -81,7 +81,7 @@ class Constraints(Buildable):
     >>> print((c | Constraints(cannot_link=[(0, 2)], n_items=5)).explain())
     0 must join 2 (0-1-2), yet 0 and 2 are cannot-linked.
     Drop any one of: must-link 0-1, must-link 1-2, cannot-link 0-2.
-    Cheapest way out found: drop 1 pair: cannot-link 0-2 (weight 1). The rest can be met.
+    Cheapest way out: drop 1 pair: cannot-link 0-2 (weight 1). The rest can be met.
     """
 
     # ---- what it says ---------------------------------------------------------------------------------

@@ -47,6 +47,9 @@ class Explanation:
         Whether the rest was checked to be feasible once the suggestion is dropped.
     reason : str
         Why nothing was decided, or why there is no complete suggestion.
+    cheapest : bool
+        Whether it is proven that no other set of pairs is a cheaper way out: one with fewer hard pairs, or
+        with as many and less weight in all. Sought where conflicts are few.
     """
 
     status: str
@@ -56,6 +59,7 @@ class Explanation:
     suggestion: Constraints | None
     complete: bool
     reason: str = ""
+    cheapest: bool = False
 
     def __str__(self) -> str:
         if self.conflict is None:
@@ -87,7 +91,7 @@ class Explanation:
         message = f"drop {count_of(n_pairs, 'pair')}: {', '.join(listed[:_SHOWN])}"
         message += ", ..." if n_pairs > _SHOWN else ""
         if self.complete:
-            return f"Cheapest way out found: {message}. The rest can be met."
+            return f"{'Cheapest' if self.cheapest else 'A'} way out: {message}. The rest can be met."
         return f"A start: {message}. Whether the rest can be met was not settled: {self.reason}."
 
 
@@ -106,7 +110,7 @@ def explain(c: Constraints, n_clusters: int | None, *, budget: int) -> Explanati
             return Explanation(answer.status, n_clusters, None, 0, None, feasible, answer.reason)
         conflict = _filtered(c, conflict, budget)
     way_out = suggest(c, n_clusters, budget)
-    message = way_out.dropped, way_out.complete, way_out.reason
+    message = way_out.dropped, way_out.complete, way_out.reason, way_out.cheapest
     return Explanation("infeasible", n_clusters, conflict, n_contradictions, *message)
 
 

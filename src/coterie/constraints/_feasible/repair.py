@@ -1,25 +1,40 @@
-"""What to drop so that constraints can be met: a cheap set of pairs, found greedily.
+"""What to drop so that constraints can be met: a cheap set of pairs, found greedily, or the cheapest, proven.
 
-Contradictions: statements are kept strongest first as long as they do not contradict what is kept
-(near-linear, as Kruskal's spanning forest); and, where there are few, links that many contradictions share
-are cut; the cheaper outcome wins. For a given number of clusters the weakest pair of each conflict goes,
-until the rest is feasible. The cheapest set of all is intractable to find.
+Greedily: of contradictions, statements are kept strongest first as long as they do not contradict what is
+kept (near-linear, as Kruskal's spanning forest). For a given number of clusters the weakest pair of each
+conflict goes, until the rest is feasible.
+
+The cheapest set is intractable in general, but conflicts are few as a rule. Each must lose one of its pairs:
+HiGHS finds the cheapest pairs that do so for the conflicts known so far. If the rest can be met, nothing
+cheaper can be; otherwise it has conflicts that were not known, and they join the program (implicit hitting
+sets: Davies and Bacchus 2011). With any number of clusters this is a multicut, its paths found as needed.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import sparse
+from scipy.optimize import LinearConstraint, milp
 
 from coterie._compiled import kernel
 from coterie._words import count_of
-from coterie.constraints._feasible.conflict import Conflict, contradiction
+from coterie.constraints._feasible.conflict import Conflict
 from coterie.constraints._feasible.feasible import check, first_contradiction
 from coterie.constraints._model.closure import find_components
-from coterie.constraints._model.statements import NO_PAIRS, BoolArray, Group, IntArray, Pairs, find_rows
+from coterie.constraints._model.statements import (
+    NO_PAIRS,
+    BoolArray,
+    FloatArray,
+    Group,
+    IntArray,
+    Pairs,
+    find_rows,
+)
 
 if TYPE_CHECKING:
     from coterie.constraints._constraints import Constraints
@@ -28,17 +43,24 @@ if TYPE_CHECKING:
 _MAX_ROUNDS = 50
 # Pairs that all rounds together may read.
 _MAX_WORK = 2_000_000
-# Contradictions among which shared links are looked for: each costs a search through its component.
-_MAX_SHARED = 50
+# For the cheapest set: checks of a part of the statements, and seconds of HiGHS, all together.
+_MAX_CHECKS = 300
+_SECONDS = 5.0
+# HiGHS stops at an absolute gap of 1e-6: with the dearest pair at 1e4 that is a share of 1e-10 of it.
+_LARGEST = 1e4
 
 
 @dataclass(frozen=True)
 class WayOut:
-    """Pairs to drop (None: none found), whether the rest was checked to be feasible, and if not, why."""
+    """Pairs to drop (None: none found), whether the rest was checked to be feasible, and if not, why.
+
+    `cheapest`: it is proven that no other set has fewer hard pairs, or as many and less weight in all.
+    """
 
     dropped: Constraints | None
     complete: bool
     reason: str = ""
+    cheapest: bool = False
 
 
 def suggest(c: Constraints, n_clusters: int | None, budget: int) -> WayOut:
@@ -48,11 +70,7 @@ def suggest(c: Constraints, n_clusters: int | None, budget: int) -> WayOut:
         silent = c.cannot_table.take(~c.cannot_table.active)
         rest = _only(c, c.must_table, silent, c.groups)
     elif c.contracted.n_contradictions:
-        tries = [_keep_strongest(c)]
-        n_broken = len(c.contracted.broken_pairs)
-        if 1 < n_broken <= _MAX_SHARED and n_broken**2 * c.must_table.n <= _MAX_WORK:
-            tries.append(_cut_shared_links(c))
-        rest = min(tries, key=lambda kept: _cost_of_dropping(_difference(c, kept)))
+        rest = _keep_strongest(c)
     rounds = max(1, min(_MAX_ROUNDS, _MAX_WORK // (c.n_pairs + 1)))
     complete, reason = False, f"{count_of(rounds, 'conflict')} resolved, and there are more"
     for _ in range(rounds):
@@ -69,6 +87,11 @@ def suggest(c: Constraints, n_clusters: int | None, budget: int) -> WayOut:
     if complete:
         rest = _put_back(rest, dropped, n_clusters, budget)
         dropped = _difference(c, rest)
+    known = _rows_gone(c, rest) if complete else None
+    # with one cluster there is no other way
+    least = known if n_clusters == 1 else _least_dropped(c, n_clusters, budget, known)
+    if least is not None:
+        return WayOut(_of_rows(c, least), True, cheapest=True)
     return WayOut(dropped if dropped.n_pairs else None, complete, reason)
 
 
@@ -78,23 +101,73 @@ def _cost_of_dropping(dropped: Constraints) -> tuple[int, float, int]:
     return hard, float(sum(table.weight.sum() for table in tables)), dropped.n_pairs
 
 
-def _cut_shared_links(c: Constraints) -> Constraints:
-    """Cut must-links that resolve more than they cost, dearest first; then the cannot-links left over go."""
-    for _ in range(_MAX_SHARED):
-        must, cannot, broken = c.must_table, c.cannot_table, c.contracted.broken_pairs
-        hard_price = 1.0 + must.weight.sum() + cannot.weight.sum()  # dearer than all soft pairs together
-        gain = -(must.weight + hard_price * must.hard)
-        for row in broken.tolist():
-            i, j = c.cannot_link[row].tolist()
-            way = contradiction(c, i, j, None).must_link
-            gain[find_rows(must, way)] += cannot.weight[row] + hard_price * cannot.hard[row]
-        best = int(np.argmax(gain)) if must.n else 0
-        if not len(broken) or not must.n or gain[best] <= 0:
-            break
-        c = _only(c, must.take(np.arange(must.n) != best), cannot, c.groups)
-    keep = np.ones(cannot.n, dtype=bool)
-    keep[c.contracted.broken_pairs] = False
-    return _only(c, c.must_table, cannot.take(keep), c.groups)
+def _least_dropped(
+    c: Constraints, n_clusters: int | None, budget: int, known: BoolArray | None
+) -> BoolArray | None:
+    """Which pairs to drop, must-links first, so that no other way is cheaper; None if that was not settled.
+
+    Where `known`, pairs after which the rest can be met, turns out to be as cheap as any, it is the answer.
+    """
+    n_checks = min(_MAX_CHECKS, _MAX_WORK // (len(c.constrained_items) + c.n_pairs + 1))
+    if not n_checks:
+        return None
+    c = c[c.constrained_items]  # the rows of its tables stay what they are
+    hard, weight = (
+        np.concatenate([getattr(table, name) for table in (c.must_table, c.cannot_table)])
+        for name in ("hard", "weight")
+    )
+    conflicts: list[IntArray] = []
+    dropped, aside, seconds = np.zeros(len(hard), dtype=bool), np.zeros(len(hard), dtype=bool), _SECONDS
+    for _ in range(n_checks):
+        kept = _of_rows(c, ~aside)
+        rest = _only(c, kept.must_table, kept.cannot_table, c.groups)
+        found = _next_conflict(rest, n_clusters, budget // n_checks)
+        if isinstance(found, str):
+            return None
+        if found is not None:
+            cannot = c.must_table.n + find_rows(c.cannot_table, found.cannot_link)
+            conflicts.append(np.concatenate([find_rows(c.must_table, found.must_link), cannot]))
+            if not len(conflicts[-1]):  # groups collide
+                return None
+            aside[conflicts[-1]] = True  # the next one shares no pair with it
+            continue
+        if (aside == dropped).all():
+            return dropped
+        begun = time.perf_counter()
+        least = _hit(conflicts, hard, weight, seconds)
+        seconds -= time.perf_counter() - begun
+        if least is None:
+            return None
+        if known is not None and _as_cheap(known, least, hard, weight):
+            return known
+        dropped, aside = least, least.copy()
+    return None
+
+
+def _as_cheap(known: BoolArray, least: BoolArray, hard: BoolArray, weight: FloatArray) -> bool:
+    dearer = weight[known].sum() - weight[least].sum()
+    return bool(hard[known].sum() == hard[least].sum() and dearer <= 1e-9 * weight.max())
+
+
+def _hit(
+    conflicts: Sequence[IntArray], hard: BoolArray, weight: FloatArray, seconds: float
+) -> BoolArray | None:
+    """Pairs of which each conflict has one: fewest hard ones, then least weight; None if not proven."""
+    pairs, column = np.unique(np.concatenate(conflicts), return_inverse=True)
+    row = np.repeat(np.arange(len(conflicts)), [len(one) for one in conflicts])
+    rules = [LinearConstraint(sparse.csr_array((np.ones(len(row)), (row, column))), lb=1.0)]
+    limits = {"mip_rel_gap": 0.0, "time_limit": max(seconds / 2, 0.0)}
+    chosen = np.zeros(len(hard), dtype=bool)
+    for cost in (hard[pairs].astype(float), weight[pairs]):
+        if not cost.any():
+            continue
+        price = cost / cost.max() * _LARGEST
+        found = milp(price, integrality=np.ones(len(pairs)), bounds=(0, 1), constraints=rules, options=limits)
+        if found.status != 0:
+            return None
+        chosen[pairs] = found.x > 0.5
+        rules.append(LinearConstraint(hard[pairs].astype(float)[None], ub=(hard & chosen).sum() + 0.5))
+    return chosen
 
 
 def _next_conflict(c: Constraints, n_clusters: int | None, budget: int) -> Conflict | str | None:
@@ -137,9 +210,16 @@ def _only(c: Constraints, must: Pairs, cannot: Pairs, groups: Sequence[Group] = 
 
 
 def _difference(c: Constraints, rest: Constraints) -> Constraints:
+    return _of_rows(c, _rows_gone(c, rest))
+
+
+def _rows_gone(c: Constraints, rest: Constraints) -> BoolArray:
     tables = (c.must_table, rest.must_table), (c.cannot_table, rest.cannot_table)
-    must, cannot = (before.take(find_rows(after, before.ij) < 0) for before, after in tables)
-    return _only(c, must, cannot)
+    return np.concatenate([find_rows(after, before.ij) < 0 for before, after in tables])
+
+
+def _of_rows(c: Constraints, rows: BoolArray) -> Constraints:
+    return _only(c, c.must_table.take(rows[: c.must_table.n]), c.cannot_table.take(rows[c.must_table.n :]))
 
 
 def _keep_strongest(c: Constraints) -> Constraints:
