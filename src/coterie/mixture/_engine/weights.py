@@ -58,18 +58,8 @@ class Expected(NamedTuple):
 class Prior:
     """The prior of the labels, given that the statements between unclamped units hold.
 
-    Pieces of the network that look alike are worked out once.
-
-    Parameters
-    ----------
-    network : Network
-        Units and couplings, all of which exact inference can answer.
-    n_free : float
-        Number of items that no statement names.
-    most_cells : int
-        As in `Inference`.
-    dropped : array
-        Couplings of the network to leave out.
+    Pieces of the network that look alike are worked out once. `n_free` is the number of items that no
+    statement names, `most_cells` as in `Inference`, `dropped` the couplings to leave out.
     """
 
     def __init__(self, network: Network, n_free: float, most_cells: int, dropped: Index) -> None:
@@ -174,8 +164,7 @@ class WeightSearch:
         value, slope, expected = loss(a)
         before = value
         for _ in range(_MOST_STEPS):
-            steepest = np.abs(slope).max()
-            if steepest < _FLAT:
+            if (steepest := np.abs(slope).max()) < _FLAT:
                 break
             # without couplings this step is exact, and it always leads down
             step = np.log(given / np.maximum(expected, _PSEUDO_COUNT))
@@ -196,8 +185,7 @@ class WeightSearch:
 
     def _learn(self, moved: Floats, change: Floats, free: Floats) -> None:
         """What the slope did over a step; at first the curvature is that of free items, scaled."""
-        along = float(moved @ change)
-        if along > 0:
+        if (along := float(moved @ change)) > 0:
             if self._inverse is None:
                 self._inverse = np.diag(free) * (along / (free @ change**2))
             left = np.eye(len(moved)) - np.outer(moved, change) / along
