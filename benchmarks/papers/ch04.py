@@ -97,7 +97,7 @@ def model(method: str, k: int, seed: int, scale: float) -> Any:
         return COPKMeans(k, random_state=seed)
     if name.startswith("PCKMeans"):
         return PCKMeans(k, weight=float(name.split()[1]) * scale, random_state=seed)
-    given: dict[str, Any] = {"reg_covar": 1e-3, "random_state": seed}
+    given: dict[str, Any] = {"covariance_type": "full", "reg_covar": 1e-3, "random_state": seed}
     if how:
         n_init = int(how.split()[0])
         given |= {"init_params": "random_from_data", "n_init": n_init, "tol": 1e-4, "max_iter": 200}
@@ -242,7 +242,9 @@ def illustration(weight: float, draws: int) -> list[float]:
         sure = 1 / (1 + np.exp(-2 * weight))
         known = Constraints.sample_disjoint(y, 0.4, random_state=seed)
         start = np.array([[0.0, 0.5], [0.0, -0.5]]) + 0.1 * rng.normal(size=(2, 2))
-        one = PenalizedGaussianMixture(2, confidence=sure, means_init=start, tol=1e-5, max_iter=300)
+        one = PenalizedGaussianMixture(
+            2, covariance_type="full", confidence=sure, means_init=start, tol=1e-5, max_iter=300
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found.append(accuracy(y, one.fit(X, constraints=known if weight else None).predict(X)))
@@ -279,7 +281,7 @@ def class_sets(k: int, draws: int) -> dict[str, list[float]]:
         space = PCA(20, random_state=0).fit(X[train])
         known = Constraints.sample_class_sets(sets[train], 6, hard=True, random_state=seed)
         for name, told in (("without", None), ("with", known)):
-            one = PenalizedGaussianMixture(k, reg_covar=1e-2, random_state=seed)
+            one = PenalizedGaussianMixture(k, covariance_type="full", reg_covar=1e-2, random_state=seed)
             labels = one.fit(space.transform(X[train]), constraints=told).predict(space.transform(X[train]))
             side = [np.bincount(sets[train][labels == h], minlength=2).argmax() for h in range(k)]
             guess = np.array(side)[one.predict(space.transform(X[test]))]
@@ -322,7 +324,11 @@ def lattice(method: str, draws: int) -> dict[str, list[float]]:
         means = 1.5 * rng.normal(size=(4, 5))
         X = means[y] + rng.normal(size=(len(y), 5))
         one = PenalizedGaussianMixture(
-            4, inference="auto" if method == "plain" else method, weights_update="uniform", random_state=seed
+            4,
+            covariance_type="full",
+            inference="auto" if method == "plain" else method,
+            weights_update="uniform",
+            random_state=seed,
         )
         start = time.process_time()
         one.fit(X, constraints=None if method == "plain" else links)

@@ -66,7 +66,7 @@ def start(X: Any, k: int) -> dict[str, Any]:
 
 
 def fit(X: Any, known: Any, steps: int) -> Any:
-    model = ConstrainedGaussianMixture(K, max_iter=steps, tol=0.0, **start(X, K))
+    model = ConstrainedGaussianMixture(K, covariance_type="full", max_iter=steps, tol=0.0, **start(X, K))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X, constraints=known)
@@ -147,6 +147,7 @@ def image(side: int) -> tuple[Any, Any]:
 def fit_image(X: Any, known: Any, steps: int) -> Any:
     model = PenalizedGaussianMixture(
         REGIONS,
+        covariance_type="full",
         inference="mean-field",
         weights_update="uniform",
         max_iter=steps,

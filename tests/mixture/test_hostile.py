@@ -83,7 +83,7 @@ def test_more_components_than_there_can_be(kind, seed):
         ("means_init", np.zeros((3, 3))),
         ("means_init", np.full((3, 2), np.nan)),
         ("means_init", "zero"),
-        ("precisions_init", np.ones((3, 2))),
+        ("precisions_init", np.ones((4, 2))),
         ("precisions_init", np.array([np.eye(2), np.eye(2), [[1.0, 2.0], [2.0, 1.0]]])),  # not definite
         ("precisions_init", np.array([np.eye(2), np.eye(2), [[1.0, 0.5], [0.0, 1.0]]])),  # not symmetric
     ],
@@ -124,7 +124,7 @@ def test_a_singular_covariance_is_named(seed):
         model = ConstrainedGaussianMixture(3, covariance_type=kind_of, reg_covar=0.0, means_init=start)
         with pytest.raises(ValueError, match=r"(?s)component 2.*reg_covar"):
             model.fit(X)
-    held = ConstrainedGaussianMixture(3, means_init=start).fit(X)
+    held = ConstrainedGaussianMixture(3, covariance_type="full", means_init=start).fit(X)
     assert held.collapsed_.tolist() == [2]
     fine = ConstrainedGaussianMixture(3, means_init=start, covariance_prior=1.0, reg_covar=0.0).fit(X)
     assert fine.collapsed_.tolist() == []

@@ -187,7 +187,9 @@ def test_whole_classes_with_cannot_links_between_them(seed):
     X, y = blobs((seed, 9), 60, 3, 2, gap=6.0)
     must = [(i, i + 3) for i in range(57)]
     c = Constraints(must, [(0, 1), (1, 2), (0, 2)], n_items=60)
-    model = ConstrainedGaussianMixture(3, reg_covar=0.0, means_init=X[:3], max_iter=200, tol=1e-9)
+    model = ConstrainedGaussianMixture(
+        3, covariance_type="full", reg_covar=0.0, means_init=X[:3], max_iter=200, tol=1e-9
+    )
     model.fit(X, constraints=c)
     np.testing.assert_array_equal(model.labels_, y)
     np.testing.assert_allclose(model.responsibilities_, np.eye(3)[y], atol=1e-6)
@@ -216,7 +218,8 @@ def test_two_components_ignore_what_parity_implies(seed):
 def test_with_all_labels_the_parameters_are_class_moments(kind, seed):
     X, y = blobs((seed, 11), 90, 3, 2, gap=1.0)
     names = np.array(["b", "c", "a"])[y]  # components go by the sorted names
-    model = kind(3, reg_covar=0.0, random_state=0).fit(X, constraints=Constraints.from_labels(names))
+    model = kind(3, covariance_type="full", reg_covar=0.0, random_state=0)
+    model.fit(X, constraints=Constraints.from_labels(names))
     place = np.array([1, 2, 0])[y]
     np.testing.assert_array_equal(model.labels_, place)
     np.testing.assert_allclose(model.responsibilities_, np.eye(3)[place], atol=1e-12)

@@ -134,8 +134,8 @@ def test_the_answer_belongs_to_the_objective(weight, seed):
         X, y, _, _ = problem(seed, 9, number, n=80)
         c = Constraints.sample(y, 50, noise=0.2, random_state=number)
         for model in (
-            MeanFieldMixture(3, weight=weight, n_init=4, random_state=0),
-            WarmField(3, weight=weight, n_init=4, annealing=False, random_state=0),
+            MeanFieldMixture(3, covariance_type="full", weight=weight, n_init=4, random_state=0),
+            WarmField(3, covariance_type="full", weight=weight, n_init=4, annealing=False, random_state=0),
         ):
             model.fit(X, constraints=c)
             known = oracle.priced_known(c, weight)

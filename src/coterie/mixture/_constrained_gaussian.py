@@ -25,8 +25,9 @@ class ConstrainedGaussianMixture(MixtureClusterer):
     ----------
     n_components : int, default 2
         Number of components.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default "full"
-        As in scikit-learn's `GaussianMixture`.
+    covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default "auto"
+        As in scikit-learn's `GaussianMixture`. "auto" is that of `precisions_init` or a warm start; else
+        "full" if there are d (d + 1) / 2 items a component, as many as a covariance has numbers, or "diag".
     sampling : {"chunklet", "point"}, default "chunklet"
         How statements came about. "chunklet": a component was drawn for each chunklet, and its items from
         that. "point": items were drawn one by one, and pairs stated afterwards. It matters for the mixing
@@ -38,20 +39,22 @@ class ConstrainedGaussianMixture(MixtureClusterer):
         them equal, or as `weights_init` has them.
     max_table_cells : int, default 200,000
         Cells that the tables of exact inference may have, all together; what needs more gets a spanning tree.
-    tol : float, default 1e-3
+    tol : float, default 1e-4
         EM ends when the log-likelihood per item changes by less.
     reg_covar : float, default 1e-6
         Added to the diagonals of covariances, as a share of each feature's variance.
-    covariance_prior : float, default 0.0
-        So many pseudo-items with the variances of all data pull at every covariance.
+    covariance_prior : float or "auto", default "auto"
+        So many pseudo-items with the variances of all data pull at every covariance, so that none shrinks to
+        nothing. "auto" is 1 where `covariance_type="auto"` chooses the type, else 0.
     max_iter : int, default 100
         Iterations of EM.
     n_init : int or "auto", default "auto"
         Number of starts; the best is kept. "auto" is 4, or 1 where `means_init` is given.
     init_params : {"mixed", "kmeans", "k-means++", "random", "random_from_data"}, default "mixed"
         Where a start begins: at clusters of `COPKMeans`, which obey; at means that k-means++ or chance draws
-        from the rows, with the spread of all data; or at random shares. "mixed" is the first, then the second
-        and the first by turns: from wide components, statements can still turn everything.
+        from the rows, with the spread of all data; or at random shares. "mixed" is the first two by turns:
+        from wide components, statements can still turn everything. Where there are 4 k features or more, its
+        third start is where the same mixture ends in the 2 k widest directions.
     weights_init, means_init, precisions_init : arrays, optional
         Where to begin instead.
     warm_start : bool, default False
@@ -69,6 +72,8 @@ class ConstrainedGaussianMixture(MixtureClusterer):
         Probability of each component, under the statements.
     weights_, means_, covariances_, precisions_, precisions_cholesky_
         The model, as in scikit-learn.
+    covariance_type_ : str
+        The type of the covariances.
     agreement_ : array
         Probability that the items of a stated pair share a component: rows of `constraints_.must_table`,
         then of `constraints_.cannot_table`. Pairs that inference left out count as independent.
@@ -140,13 +145,13 @@ class ConstrainedGaussianMixture(MixtureClusterer):
         self,
         n_components: int = 2,
         *,
-        covariance_type: str = "full",
+        covariance_type: str = "auto",
         sampling: Any = "chunklet",
         weights_update: str = "joint",
         max_table_cells: int = 200_000,
-        tol: float = 1e-3,
+        tol: float = 1e-4,
         reg_covar: float = 1e-6,
-        covariance_prior: float = 0.0,
+        covariance_prior: Any = "auto",
         max_iter: int = 100,
         n_init: Any = "auto",
         init_params: str = "mixed",

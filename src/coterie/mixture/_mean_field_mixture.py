@@ -19,7 +19,7 @@ from coterie.mixture._emissions.emission import Emission, Multinomial, SquaredEr
 from coterie.mixture._engine.em import EMOutcome, Expectation, Model, Sample, WeightStep, expect, run_em
 from coterie.mixture._engine.mixture import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
 from coterie.mixture._engine.starts import given_weights
-from coterie.mixture._engine.weights import PLAIN_WEIGHTS, JointWeights
+from coterie.mixture._engine.weights import PLAIN_WEIGHTS, FixedWeights, JointWeights
 from coterie.mixture._inference.answer import PieceSolver
 from coterie.mixture._inference.choose import Inference
 from coterie.mixture._inference.mean_field import MeanField, Start
@@ -52,20 +52,23 @@ class MeanFieldMixture(MixtureClusterer):
         What a component says about items: Gaussian densities; squared distances, as in k-means (the
         temperature then falls to zero, and `weight` is in units of squared distances); counts of words, which
         may be sparse.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default "full"
-        Of Gaussian components.
-    weight : float or pair of floats, default 1000.0
-        What a broken pair of strength 1 costs, or a broken must-link and a broken cannot-link. A pair that
-        states its confidence costs the log-odds of that instead, times its own weight.
+    covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default "auto"
+        Of Gaussian components, as in `ConstrainedGaussianMixture`.
+    weight : float or pair of floats, default 5.0
+        What a broken pair of strength 1 costs, in nats, or a broken must-link and a broken cannot-link; 5 is
+        the log-odds of .993. A pair that states its confidence costs the log-odds of that instead, times its
+        own weight. 1000, as in the chapter, lets no pair be outvoted; where a tenth is wrong that costs (four
+        clouds, Gaussians of 2 to 20 features: adjusted Rand index .57 on average, with 5 .72).
     eta : float or "select", default 1.0
         How often items that statements name count in the components. "select" tries 1 to 100 on pairs held
         out, and takes the smallest that breaks fewest, give or take a standard error.
-    weights_update : {"uniform", "joint", "unconstrained", "fixed"}, default "uniform"
-        Mixing weights of densities: equal; shares of all items; shares of items that no statement names, for
-        which alone they count; or as `weights_init` has them.
+    weights_update : {"joint", "uniform", "unconstrained", "fixed"}, default "joint"
+        Mixing weights of densities: shares of all items; equal, as in the chapter; shares of items that no
+        statement names, for which alone they count; or as `weights_init` has them. They are learned last,
+        when the components have parted.
     annealing : bool, default True
-        Whether the temperature falls, in the first start and every second one after it; the other starts
-        begin as `init_params` says, since components that never part are no help. Otherwise all do.
+        Whether every start begins at one place, with a temperature that falls; else starts begin as
+        `init_params` says, which may reach a lower free energy that heeds few statements less.
     tol, reg_covar, covariance_prior, max_iter, init_params, weights_init, means_init, precisions_init
         As in `ConstrainedGaussianMixture`; `max_iter` counts at the last temperature. Given means and
         precisions need `annealing=False`.
@@ -79,7 +82,8 @@ class MeanFieldMixture(MixtureClusterer):
     labels_ : array of shape (n_samples,)
         The most probable component of each item.
     responsibilities_, weights_, means_, covariances_, precisions_, precisions_cholesky_, agreement_
-        As in `ConstrainedGaussianMixture`; covariances and precisions of Gaussian components only.
+        As in `ConstrainedGaussianMixture`; covariances and precisions of Gaussian components only, and so
+        their `covariance_type_`.
     objective_, history_, objective_kind_
         The free energy at the last temperature, and its course there: a bound on minus the log-likelihood of
         data and statements. A must-link that holds lowers it by its weight: compare models of the same
@@ -151,14 +155,14 @@ class MeanFieldMixture(MixtureClusterer):
         n_components: int = 2,
         *,
         emission: Any = "gaussian",
-        covariance_type: str = "full",
-        weight: Any = 1000.0,
+        covariance_type: str = "auto",
+        weight: Any = 5.0,
         eta: Any = 1.0,
-        weights_update: str = "uniform",
+        weights_update: str = "joint",
         annealing: bool = True,
         tol: float = 1e-4,
         reg_covar: float = 1e-6,
-        covariance_prior: float = 0.0,
+        covariance_prior: Any = "auto",
         max_iter: int = 100,
         n_init: Any = "auto",
         init_params: str = "mixed",
@@ -195,9 +199,9 @@ class MeanFieldMixture(MixtureClusterer):
                 "annealing begins at the middle of the data; set annealing=False to use means_init and "
                 "precisions_init."
             )
-        if not self._emission().density and self.weights_update != "uniform":
+        if not self._emission().density and self.weights_update in ("unconstrained", "fixed"):
             raise ValueError(
-                f"weights_update={self.weights_update!r} needs a density; take 'uniform' with squared errors."
+                f"weights_update={self.weights_update!r} needs a density; squared errors have no weights."
             )
         self.__dict__.pop("eta_curve_", None)
         self.eta_ = self._select_eta(X, constraints) if self.eta == "select" else float(self.eta)
@@ -263,20 +267,15 @@ class MeanFieldMixture(MixtureClusterer):
         weights = np.full(self.n_components, 1.0 / self.n_components)
         if self.weights_init is not None:
             weights = given_weights(self.weights_init, self.n_components)
-        number = -1
 
-        def by_turns() -> Model:
-            nonlocal number
-            number += 1
-            if number % 2:
-                return cold(plain())
+        def hot() -> Model:
             start = emission.copy()
             start.set_means(start.shaken(start.means, rng))
             with np.errstate(divide="ignore"):
                 return Model(start, np.log(weights), start.hottest())
 
         self._rng = rng
-        return by_turns
+        return hot
 
     def _temperatures(self, model: Model) -> list[float]:
         """From the first to the last."""
@@ -298,7 +297,10 @@ class MeanFieldMixture(MixtureClusterer):
             inference.restart()
         path, tol = self._temperatures(model), self.tol * model.emission.unit()
 
-        def run(model: Model, max_iter: int, tol: float) -> EMOutcome:
+        # a weight that runs ahead takes all items with it: they are learned when the components have parted
+        held = FixedWeights() if len(path) > 1 else weights
+
+        def run(model: Model, max_iter: int, tol: float, weights: WeightStep = held) -> EMOutcome:
             find = self._find(data, inference)
             return run_em(model, find, weights, n_items=data.n, max_iter=max_iter, tol=tol, step=step)
 
@@ -326,7 +328,10 @@ class MeanFieldMixture(MixtureClusterer):
             if apart.objective >= outcome.objective:
                 break
             model, outcome = other, apart
-            passed[-1] = model.temperature, outcome.objective
+        if not (outcome.stopped or isinstance(weights, FixedWeights) or held is weights):
+            outcome = run(model, self.max_iter, tol, weights)
+            n_iter += outcome.n_iter
+        passed[-1] = model.temperature, outcome.objective
         if outcome.stopped and model.temperature > path[-1]:
             # asked to stop on the way: what there is, seen at the last temperature
             model.temperature = path[-1]

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from coterie._arrays import Floats, Index
-from coterie.base import About, Rule, Step, one_of, real, whole
-from coterie.constraints import Constraints, Pairs
+from coterie.base import About, Rule, Step, one_of, real, warn_user, whole
+from coterie.constraints import Constraints, Pairs, Violations
 from coterie.constraints._model import log_odds
+from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.mixture._engine.em import LAST, EMOutcome, Expectation, Model, Sample, WeightStep, expect
 from coterie.mixture._engine.mixture import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
 from coterie.mixture._engine.weights import (
@@ -30,6 +31,8 @@ from coterie.mixture._inference.network import Network, read_network
 
 # Sampling is short at first, when the model is far from right, and grows by this factor.
 _FIRST_SWEEPS, _GROWTH = 10, 1.3
+# Pairs that are outvoted are too many if so many standard deviations above what their confidence allows.
+_SIGMAS = 4.0
 
 
 class PenalizedGaussianMixture(MixtureClusterer):
@@ -37,7 +40,8 @@ class PenalizedGaussianMixture(MixtureClusterer):
 
     A statement of confidence c makes labelings that obey it c / (1 - c) times as likely, before the data are
     seen. The data may then outvote it: what is broken is listed in `violations_`, and how likely each pair is
-    to share a component stands in `agreement_`. Pairs marked hard hold.
+    to share a component stands in `agreement_`. Pairs marked hard hold. A warning says so where far more are
+    outvoted than their confidence allows for.
 
     Parameters
     ----------
@@ -45,9 +49,9 @@ class PenalizedGaussianMixture(MixtureClusterer):
         Number of components.
     confidence : float, default 0.95
         Probability that a statement is true, for pairs and soft groups that state none themselves. The
-        weight of a pair multiplies its log-odds: weight 2 is the same said twice.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default "full"
-        As in scikit-learn's `GaussianMixture`.
+        weight of a pair multiplies its log-odds: weight 2 is the same said twice; 1e6 nats are the most.
+    covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default "auto"
+        As in `ConstrainedGaussianMixture`.
     inference : {"auto", "exact", "mean-field", "gibbs"}, default "auto"
         How labels that depend on each other are found. "auto" is exact where the graph of statements is
         narrow and mean field elsewhere; "exact" raises there. Mean field is fast, and surer than it should
@@ -74,11 +78,12 @@ class PenalizedGaussianMixture(MixtureClusterer):
     ----------
     labels_ : array of shape (n_samples,)
         The most probable component of each item.
-    responsibilities_, weights_, means_, covariances_, precisions_, precisions_cholesky_
+    responsibilities_, weights_, means_, covariances_, precisions_, precisions_cholesky_, covariance_type_
         As in `ConstrainedGaussianMixture`.
     agreement_ : array
         Probability that the items of a stated pair share a component: rows of `constraints_.must_table`,
-        then of `constraints_.cannot_table`. Pairs that inference left out count as independent.
+        then of `constraints_.cannot_table`; also of pairs that weigh nothing or cancel. Those left out count
+        as independent.
     inference_ : InferenceAccount
         How labels were inferred, and why; with "gibbs" also how far the samples can be trusted.
     objective_, history_, objective_kind_
@@ -143,15 +148,15 @@ class PenalizedGaussianMixture(MixtureClusterer):
         n_components: int = 2,
         *,
         confidence: float = 0.95,
-        covariance_type: str = "full",
+        covariance_type: str = "auto",
         inference: str = "auto",
         weights_update: str = "auto",
         n_sweeps: int = 100,
         max_component_size: int | None = None,
         max_table_cells: int = 200_000,
-        tol: float = 1e-3,
+        tol: float = 1e-4,
         reg_covar: float = 1e-6,
-        covariance_prior: float = 0.0,
+        covariance_prior: Any = "auto",
         max_iter: int = 100,
         n_init: Any = "auto",
         init_params: str = "mixed",
@@ -183,14 +188,15 @@ class PenalizedGaussianMixture(MixtureClusterer):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _network(self, known: Constraints) -> Network:
-        def worth(pairs: Pairs, sign: Literal[1, -1]) -> Floats:
-            stated = np.where(np.isnan(pairs.confidence), self.confidence, pairs.confidence)
-            return pairs.weight * log_odds(stated)
+    def _worth(self, pairs: Pairs, sign: Literal[1, -1] = 1) -> Floats:
+        """What pairs are worth, in nats."""
+        stated = np.where(np.isnan(pairs.confidence), self.confidence, pairs.confidence)
+        return pairs.weight * log_odds(stated)
 
+    def _network(self, known: Constraints) -> Network:
         odds = float(log_odds(np.asarray(self.confidence)))
         network = read_network(
-            known, self.n_components, obey="hard", coupling=worth, group_coupling=(odds, odds)
+            known, self.n_components, obey="hard", coupling=self._worth, group_coupling=(odds, odds)
         )
         return network if self.max_component_size is None else network.in_pieces(self.max_component_size)
 
@@ -251,3 +257,18 @@ class PenalizedGaussianMixture(MixtureClusterer):
     def _keep(self, best: EMOutcome, data: Sample, inference: Inference | None, weights: WeightStep) -> None:
         super()._keep(best, data, inference, weights)
         self.inference_ = replace(self.inference_, sampling=best.note)
+
+    def _report(self, broken: Violations) -> None:
+        """Say so if more is outvoted than the confidence of the pairs allows for: then something is amiss."""
+        tables = (self.constraints_.must_table, self.constraints_.cannot_table)
+        worth = np.concatenate([self._worth(table.take(table.active & ~table.hard)) for table in tables])
+        wrong, n = 1.0 / (1.0 + np.exp(np.minimum(worth, 700.0))), broken.must_link.n + broken.cannot_link.n
+        if broken.n_hard or n <= 1 + wrong.sum() + _SIGMAS * np.sqrt((wrong * (1.0 - wrong)).sum()):
+            return super()._report(broken)
+        return warn_user(
+            f"{n:,} of {len(worth):,} pairs were outvoted, where their confidence allows for about "
+            f"{wrong.sum():.1f}. Either more of them are wrong than was said: lower confidence, to "
+            f"{max(0.51, 1.0 - n / len(worth)):.2f} or so. Or components have not the shape of classes: try "
+            "another covariance_type, more components or more starts (n_init). See violations_.",
+            ViolatedConstraintsWarning,
+        )

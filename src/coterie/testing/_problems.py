@@ -92,6 +92,7 @@ def given_start(estimator: Any, X: Any, items: Any) -> dict[str, Any]:
         needs(not own.get("annealing", False), "a start, which annealing does not take")
         k, d = len(items), X.shape[1]
         shapes = {"full": np.tile(np.eye(d), (k, 1, 1)), "tied": np.eye(d), "diag": np.ones((k, d))}
+        shapes["auto"] = shapes["full"]
         precisions = shapes.get(own["covariance_type"], np.ones(k)) / X.var()
         start = {"weights_init": np.full(k, 1 / k), "means_init": X[items], "precisions_init": precisions}
         return {**start, "n_init": 1}

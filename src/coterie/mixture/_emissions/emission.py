@@ -104,6 +104,10 @@ class Emission(ABC):
         """Log-density of the parameters, where they have a prior."""
         return 0.0
 
+    def collapsed(self) -> list[int]:
+        """Components that shrank to almost nothing in some direction."""
+        return []
+
     @abstractmethod
     def n_parameters(self) -> int:
         """Number of free parameters of all components."""

@@ -45,6 +45,7 @@ def account_of_mixture(model: Any, found: Account) -> Account:
             str(model.inference_).strip(),
             model.dropped_constraints_,
             tuple(np.ravel(getattr(model, "collapsed_", ())).tolist()),
+            getattr(model, "_why_type", None),
         ),
     )
     if not hasattr(model, "score_samples"):  # squared errors, which are no density

@@ -32,18 +32,31 @@ from coterie.base import (
 )
 from coterie.constraints import Constraints
 from coterie.mixture._emissions.emission import Emission
-from coterie.mixture._emissions.gaussian import COVARIANCES, Gaussian
+from coterie.mixture._emissions.gaussian import COVARIANCES, Gaussian, fitting_type
 from coterie.mixture._engine.account import account_of_mixture
 from coterie.mixture._engine.em import EMOutcome, Expectation, Model, Sample, WeightStep, expect, run_em
 from coterie.mixture._engine.outcome import agreements, left_out, legal_labels
-from coterie.mixture._engine.starts import STARTS, given_means, given_precisions, given_weights, start_model
+from coterie.mixture._engine.starts import (
+    STARTS,
+    from_shares,
+    given_means,
+    given_precisions,
+    given_weights,
+    in_subspace,
+    start_model,
+    type_of_precisions,
+)
+from coterie.mixture._engine.weights import JointWeights
 from coterie.mixture._inference.answer import Answer
 from coterie.mixture._inference.choose import Inference
 from coterie.mixture._inference.network import Network
 
 RandomState = np.random.RandomState
 # What only some fits leave.
-_NOT_ALWAYS = ("covariances_", "precisions_", "precisions_cholesky_", "collapsed_")
+_NOT_ALWAYS = ("covariance_type_", "covariances_", "precisions_", "precisions_cholesky_", "collapsed_")
+# Directions a component of a start in a subspace, and features up to which one is made. On waves in noise 1,
+# 2 and 4 come to the likelihood of the truth; k-means and its learned metrics do not.
+_DIRECTIONS, _MOST_FEATURES = 2, 2_000
 # Starts whose objectives differ by less than this, per item, came to the same.
 _SAME = 1e-6
 
@@ -58,10 +71,10 @@ def _is_density(model: Any) -> bool:
 SHARED_RULES = {
     **SEARCH_RULES,
     "n_components": whole(1),
-    "covariance_type": one_of(*COVARIANCES),
+    "covariance_type": one_of("auto", *COVARIANCES),
     "tol": real(0.0),
     "reg_covar": real(0.0),
-    "covariance_prior": real(0.0),
+    "covariance_prior": real(0.0) | one_of("auto"),
     "warm_start": one_of(True, False),
 }
 START_RULES = {
@@ -81,7 +94,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
     n_components: int
     covariance_type: str
     reg_covar: float
-    covariance_prior: float
+    covariance_prior: Any
     max_iter: int
     tol: float
     n_init: Any
@@ -91,12 +104,16 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
     precisions_init: Any
     warm_start: bool
     random_state: Any
+    _why_type: str | None  # why covariances have their type, where "auto" chose it
 
     # ---- what a subclass says -------------------------------------------------------------------------
 
     def _emission(self) -> Emission:
         """Densities of the components."""
-        return Gaussian(self.covariance_type, self.reg_covar, self.covariance_prior)
+        prior = self.covariance_prior
+        if prior == "auto":
+            prior = float(self.covariance_type == "auto" and self.precisions_init is None)
+        return Gaussian(self.covariance_type, self.reg_covar, prior)
 
     @abstractmethod
     def _network(self, known: Constraints) -> Network:
@@ -131,7 +148,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         """
         return self._run(X, constraints)
 
-    def _read(self, X: Any, constraints: Any) -> tuple[Sample, Constraints, Emission]:
+    def _read(self, X: Any, constraints: Any, before: Model | None) -> tuple[Sample, Constraints, Emission]:
         """Check the input; the data in two parts, and the emission that has seen them."""
         emission = self._emission()
         for name in _NOT_ALWAYS:  # another emission leaves no covariances of the last fit behind
@@ -149,12 +166,24 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
         if largest > np.sqrt(np.finfo(np.float64).max / X.shape[0]):
             raise ValueError("X holds values so large that their squares overflow; scale the features down.")
+        data, self._why_type = Sample(X, self._network(known)), None
+        if isinstance(emission, Gaussian) and emission.covariance_type == "auto":
+            emission.covariance_type, self._why_type = self._choose_type(data.n, data.d, before)
         emission.begin(X, self.n_components)
-        return Sample(X, self._network(known)), known, emission
+        return data, known, emission
+
+    def _choose_type(self, n: int, d: int, before: Model | None) -> tuple[str, str]:
+        """The covariance type that "auto" stands for, and why."""
+        if before is not None and isinstance(before.emission, Gaussian):
+            return before.emission.covariance_type, "Covariances have the type of the last fit."
+        if self.precisions_init is not None:
+            given = type_of_precisions(self.precisions_init, self.n_components, d)
+            return given, "Covariances have the type of precisions_init."
+        return fitting_type(n, self.n_components, d)
 
     def _run(self, X: Any, constraints: Any) -> Any:
         before = getattr(self, "_model", None) if self.warm_start else None
-        data, known, emission = self._read(X, constraints)
+        data, known, emission = self._read(X, constraints, before)
         if before is not None and before.emission.means.shape != (self.n_components, data.d):
             raise ValueError(
                 f"warm_start: the last fit has means of shape {before.emission.means.shape}, but "
@@ -195,7 +224,11 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         def begin() -> Model:
             nonlocal number
             number += 1
-            if means is None:
+            third = self.init_params == "mixed" and number % 4 == 2
+            wide = 2 * _DIRECTIONS * k <= d <= _MOST_FEATURES
+            if third and wide and isinstance(emission, Gaussian):
+                model = self._subspace_start(data, known, emission, rng)
+            elif means is None:
                 model = start_model(self.init_params, data, known, emission, self.obeys, rng, number)
             else:
                 model = Model(emission.copy(), np.full(k, -np.log(k)))
@@ -210,6 +243,21 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
 
         return begin
 
+    def _subspace_start(self, data: Sample, known: Constraints, emission: Gaussian, rng: Any) -> Model:
+        """Where the same mixture ends in the few widest directions."""
+        k, found = self.n_components, []
+        small = Sample(in_subspace(data.X, emission, _DIRECTIONS * k), data.network)
+        narrow = Gaussian("full", self.reg_covar, 1.0)
+        narrow.begin(small.X, k)
+        for number in range(2):
+            model = start_model("mixed", small, known, narrow, self.obeys, rng, number)
+            inference = self._inference(small, model, rng) if len(small.network.items) else None
+            limits = {"n_items": data.n, "max_iter": self.max_iter, "tol": self.tol}
+            find = self._find(small, inference)
+            found.append(run_em(model, find, JointWeights(), step=lambda _=None: False, **limits))
+        best = min(found, key=lambda outcome: outcome.objective)
+        return from_shares(data, emission, self._shares(small, best.model, best.answer))
+
     def _best_of(
         self,
         data: Sample,
@@ -222,6 +270,11 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         # of starts that came to the same the first is kept, in any unit of the features
         least = _SAME * data.n * model.emission.unit()
 
+        def better(new: EMOutcome, old: EMOutcome) -> bool:
+            # a component that shrinks to nothing raises the likelihood without end: it never wins by that
+            n_new, n_old = (len(one.model.emission.collapsed()) for one in (new, old))
+            return n_new < n_old or (n_new == n_old and new.objective < old.objective - least)
+
         def run(number: int, step: Step) -> EMOutcome:
             here = begin() if number else model
             here.log_weights = weights.start(here.log_weights)
@@ -233,7 +286,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
             run,
             n_starts=n_starts,
             max_steps=self._most_steps(),
-            better=lambda new, old: new.objective < old.objective - least,
+            better=better,
         )[0]
 
     def _most_steps(self) -> int:
@@ -281,7 +334,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         self.inference_ = account
         kind = account.kind if account.kind != "exact" else getattr(weights, "kind", "joint")
         self.objective_kind_ = kind
-        self.agreement_ = agreements(self._known, self.responsibilities_, data.network, answer)
+        self.agreement_ = agreements(self._known, self.responsibilities_, data, inference, best)
         self.dropped_constraints_ = left_out(self._known, data.network, inference)
         empty = np.flatnonzero(np.bincount(self.labels_, minlength=self.n_components) == 0)
         if len(empty):
@@ -294,6 +347,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
 
     def _keep_emission(self, emission: Emission) -> None:
         if isinstance(emission, Gaussian):
+            self.covariance_type_ = emission.covariance_type
             self.covariances_ = emission.covariances
             self.precisions_cholesky_ = emission.factors
             self.precisions_ = emission.precisions

@@ -8,6 +8,7 @@ from coterie._arrays import Floats, Labels
 from coterie.assign import hard_pairs
 from coterie.constraints import Constraints
 from coterie.constraints._model import NO_PAIRS, stated_pairs
+from coterie.mixture._engine.em import EMOutcome, Sample
 from coterie.mixture._inference.answer import Answer
 from coterie.mixture._inference.choose import Inference
 from coterie.mixture._inference.network import Network, new_numbers
@@ -32,16 +33,20 @@ def legal_labels(shares: Floats, network: Network, answer: Answer | None, promis
     return labels
 
 
-def agreements(known: Constraints, shares: Floats, network: Network, answer: Answer | None) -> Floats:
+def agreements(
+    known: Constraints, shares: Floats, data: Sample, inference: Inference | None, best: EMOutcome
+) -> Floats:
     """Chance of the two items of each stated pair to share a component: must-links, then cannot-links.
 
-    A pair without a coupling in the network (left out, or of weight zero) counts as independent.
+    A pair that inference left out counts as independent, and so does one without a coupling (of weight zero,
+    or cancelled) where inference is not exact.
     """
     pairs = np.concatenate([known.must_link, known.cannot_link])
     i, j = pairs.T
     chance = (shares[i] * shares[j]).sum(axis=1)
-    if answer is None:
+    if inference is None or best.answer is None:
         return chance
+    network, answer = data.network, best.answer
     place = np.searchsorted(network.items, pairs)
     inside = place < len(network.items)
     inside &= network.items[np.minimum(place, len(network.items) - 1)] == pairs
@@ -54,8 +59,11 @@ def agreements(known: Constraints, shares: Floats, network: Network, answer: Ans
         at = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
         met = (key[at] == wanted) & (u != v)
         together[met] = answer.agreement[at[met]]
-    sure = ~np.isnan(together)
-    chance[rows[sure]] = np.where(flipped[sure], 1.0 - together[sure], together[sure])
+    loose = np.flatnonzero(np.isnan(together))
+    if len(loose):
+        potential = data.core_potential(best.model)
+        together[loose] = inference.together(potential, answer.marginals, u[loose], v[loose])
+    chance[rows] = np.where(flipped, 1.0 - together, together)
     return chance
 
 

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 
@@ -13,7 +14,8 @@ from coterie._arrays import Floats, Index
 from coterie.constraints import Constraints
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.kmeans import COPKMeans, PCKMeans
-from coterie.mixture._emissions.emission import Emission, Statistics
+from coterie.mixture._emissions.emission import Emission, Statistics, rows_per_chunk, spread_of
+from coterie.mixture._emissions.gaussian import Gaussian
 from coterie.mixture._engine.em import Model, Sample, summed
 from coterie.mixture._engine.weights import log_shares
 from coterie.mixture._inference.network import Network, new_numbers
@@ -32,21 +34,12 @@ def start_model(
     rng: np.random.RandomState,
     number: int = 0,
 ) -> Model:
-    """A model to start from.
+    """A model to start from: start `number`, by one of `STARTS`; `obeys` says which statements k-means obeys.
 
-    Parameters
-    ----------
-    how : {"mixed", "kmeans", "k-means++", "random", "random_from_data"}
-        Clusters of k-means under the statements; means at rows that k-means++ draws, or that chance draws,
-        with the spread of all data; or random shares. "mixed" is the first two by turns.
-    emission : Emission
-        An emission that has seen the data; it is copied.
-    obeys : {"all", "hard"}
-        Which statements k-means obeys.
-    number : int
-        Number of the start.
+    Clusters of k-means under the statements; means at rows that k-means++ draws, or that chance draws, with
+    the spread of all data; or random shares. "mixed" is the first two by turns.
     """
-    emission, k, X = emission.copy(), emission.k, data.X
+    k, X = emission.k, data.X
     if how == "mixed":
         how = "k-means++" if number % 2 else "kmeans"
     if how in ("k-means++", "random_from_data"):
@@ -58,6 +51,7 @@ def start_model(
         labelled, label = data.network.labelled()
         for h in np.unique(label):
             means[h] = np.asarray(X[labelled[label == h]].mean(axis=0)).ravel()
+        emission = emission.copy()
         emission.set_means(means)
         return Model(emission, np.full(k, -np.log(k)))
     if how == "random":
@@ -70,12 +64,27 @@ def start_model(
         model: Any = COPKMeans(k) if obeying else PCKMeans(k)
         shares = np.eye(k)[_kmeans_labels(model, X, known, data.network, emission.metric, rng)]
 
+    return from_shares(data, emission, shares)
+
+
+def from_shares(data: Sample, emission: Emission, shares: Floats) -> Model:
+    """The model that fits shares of the components in all rows best."""
+    emission = emission.copy()
+
     def one_chunk(start: int, stop: int) -> Statistics:
-        return emission.statistics(X[start:stop], shares[start:stop])
+        return emission.statistics(data.X[start:stop], shares[start:stop])
 
     statistics = summed(one_chunk, data.n, data.d, emission)
     emission.update(statistics)
     return Model(emission, log_shares(statistics[0]))
+
+
+def in_subspace(X: Floats, emission: Gaussian, q: int) -> Floats:
+    """The rows in their q widest directions, all features in units of their own deviations."""
+    d, step, scale = X.shape[1], rows_per_chunk(X.shape[1]), 1.0 / np.sqrt(emission.variance)
+    spread = spread_of(X, emission.centre, True) * np.outer(scale, scale)
+    axes = linalg.eigh(spread, subset_by_index=(d - q, d - 1))[1] * scale[:, None]
+    return np.concatenate([(X[i : i + step] - emission.centre) @ axes for i in range(0, len(X), step)])
 
 
 def _kmeans_labels(
@@ -119,10 +128,26 @@ def given_means(values: Any, k: int, d: int) -> Floats:
     return means
 
 
+def _shapes(k: int, d: int) -> dict[str, tuple[int, ...]]:
+    return {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
+
+
+def type_of_precisions(values: Any, k: int, d: int) -> str:
+    """The covariance type of precisions that the user gave, by their shape."""
+    shape = _numbers(values, "precisions_init").shape
+    kinds = [kind for kind, its in _shapes(k, d).items() if its == shape]
+    if len(kinds) != 1:
+        raise ValueError(
+            f"precisions_init has shape {shape}, that of {' and of '.join(kinds) or 'no'} covariance type "
+            f"(the shapes are {_shapes(k, d)}); set covariance_type."
+        )
+    return kinds[0]
+
+
 def given_precisions(values: Any, covariance_type: str, k: int, d: int) -> Floats:
     """Precisions that the user gave, checked."""
     precisions = _numbers(values, "precisions_init")
-    shape = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[covariance_type]
+    shape = _shapes(k, d)[covariance_type]
     if precisions.shape != shape:
         raise ValueError(
             f"precisions_init has shape {precisions.shape}, but covariance_type={covariance_type!r} needs "

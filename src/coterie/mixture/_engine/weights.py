@@ -19,7 +19,6 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from coterie._arrays import Floats, Index
 from coterie.mixture._inference.choose import Inference, pieces_of
@@ -29,6 +28,8 @@ from coterie.mixture._inference.network import Network
 LEAST_WEIGHT = 1e-10
 # Counts added to every component, for where the best weights would be at the border.
 _PSEUDO_COUNT = 1e-7
+# A search for weights ends where the slope is so small, for each count, or after so many steps.
+_FLAT, _MOST_STEPS = 1e-8, 50
 # Step of a grid of weights, as in the chapter; most nodes of it, and units visited for all of them.
 GRID_STEP, MOST_NODES, MOST_VISITS = 0.01, 200_000, 50_000_000
 # Pieces up to this many units are looked up by their shape.
@@ -57,18 +58,8 @@ class Expected(NamedTuple):
 class Prior:
     """The prior of the labels, given that the statements between unclamped units hold.
 
-    Pieces of the network that look alike are worked out once.
-
-    Parameters
-    ----------
-    network : Network
-        Units and couplings, all of which exact inference can answer.
-    n_free : float
-        Number of items that no statement names.
-    most_cells : int
-        As in `Inference`.
-    dropped : array
-        Couplings of the network to leave out.
+    Pieces of the network that look alike are worked out once. `n_free` is the number of items that no
+    statement names, `most_cells` as in `Inference`, `dropped` the couplings to leave out.
     """
 
     def __init__(self, network: Network, n_free: float, most_cells: int, dropped: Index) -> None:
@@ -99,9 +90,15 @@ class Prior:
         )
         self.constant = network.constant
         self.inference = Inference(self.network, most_cells=most_cells)
+        self._last: tuple[Floats, Expected] = np.empty(0), Expected(0.0, np.empty(0))
 
     def expect(self, log_weights: Floats) -> Expected:
-        """At unnormalised log weights."""
+        """At unnormalised log weights; asked again for the last ones, it remembers."""
+        if not np.array_equal(log_weights, self._last[0]):
+            self._last = log_weights.copy(), self._expect(log_weights)
+        return self._last[1]
+
+    def _expect(self, log_weights: Floats) -> Expected:
         answer = self.inference.infer(self.network.prior(log_weights))
         assert answer.by_root is not None
         all_free = _log_sum(log_weights)
@@ -142,27 +139,57 @@ def _alike(network: Network, ends: Index, beta: Floats) -> Index:
     return times[piece]
 
 
-def exact_log_weights(counts: Floats, prior: Prior, log_weights: Floats) -> Floats:
-    """The log weights that explain the counts best under the prior; never worse than the ones given."""
-    total = counts.sum()
-    given = counts + _PSEUDO_COUNT
+class WeightSearch:
+    """Finds the log weights that explain counts best under a prior, by BFGS.
 
-    def loss(a: Floats) -> tuple[float, Floats]:
-        expected = prior.expect(a)
-        whole = _log_sum(a)
-        spare = _PSEUDO_COUNT * len(a)
-        value = expected.log_z + spare * whole - given @ a
-        slope = expected.counts + spare * np.exp(a - whole) - given
-        return value / total, slope / total
+    Every evaluation passes through the whole network; the curvature, which hardly changes from one iteration
+    of EM to the next, is kept, so that a few are enough.
+    """
 
-    start = log_weights - _log_sum(log_weights)
-    before = loss(start)[0]
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"gtol": 1e-8, "ftol": 1e-14})
-    best = found.x - _log_sum(found.x)
-    if best.min() < np.log(LEAST_WEIGHT):
-        best = log_shares(np.exp(best))
-        return best if loss(best)[0] <= before else start
-    return best if found.fun <= before else start
+    def __init__(self, prior: Prior) -> None:
+        self.prior = prior
+        self._inverse: Floats | None = None  # of the curvature
+
+    def best(self, counts: Floats, log_weights: Floats) -> Floats:
+        """The best log weights; never worse than the ones given."""
+        total, spare = counts.sum(), _PSEUDO_COUNT * len(counts)
+        given = counts + _PSEUDO_COUNT
+
+        def loss(a: Floats) -> tuple[float, Floats, Floats]:
+            found = self.prior.expect(a)
+            expected = found.counts + spare * np.exp(a)  # the weights sum to one
+            return (found.log_z - given @ a) / total, (expected - given) / total, expected
+
+        a = start = log_weights - _log_sum(log_weights)
+        value, slope, expected = loss(a)
+        before = value
+        for _ in range(_MOST_STEPS):
+            if (steepest := np.abs(slope).max()) < _FLAT:
+                break
+            # without couplings this step is exact, and it always leads down
+            step = np.log(given / np.maximum(expected, _PSEUDO_COUNT))
+            if self._inverse is not None and slope @ self._inverse @ slope > 0:
+                step = -self._inverse @ slope
+            for _ in range(_MOST_STEPS):
+                new = a + step - _log_sum(a + step)
+                new_value, new_slope, new_expected = loss(new)
+                if new_value < value or np.abs(new_slope).max() < steepest:
+                    break
+                step = step / 2
+            self._learn(new - a, new_slope - slope, total / np.maximum(expected, _PSEUDO_COUNT))
+            a, value, slope, expected = new, new_value, new_slope, new_expected
+        if a.min() < np.log(LEAST_WEIGHT):
+            a = log_shares(np.exp(a))
+            value = loss(a)[0]
+        return a if value <= before else start
+
+    def _learn(self, moved: Floats, change: Floats, free: Floats) -> None:
+        """What the slope did over a step; at first the curvature is that of free items, scaled."""
+        if (along := float(moved @ change)) > 0:
+            if self._inverse is None:
+                self._inverse = np.diag(free) * (along / (free @ change**2))
+            left = np.eye(len(moved)) - np.outer(moved, change) / along
+            self._inverse = left @ self._inverse @ left.T + np.outer(moved, moved) / along
 
 
 class WeightGrid:
@@ -231,11 +258,11 @@ class ExactWeights(JointWeights):
     kind = "conditional"
 
     def __init__(self, prior: Prior) -> None:
-        self.prior = prior
+        self.prior, self.search = prior, WeightSearch(prior)
 
     def update(self, counts: Floats, log_weights: Floats) -> Floats:
         """Log weights after the step."""
-        return exact_log_weights(counts, self.prior, log_weights)
+        return self.search.best(counts, log_weights)
 
     def log_z(self, log_weights: Floats) -> float:
         """Log-probability of the statements."""

@@ -177,12 +177,7 @@ class Inference:
     def infer(self, potential: Floats, scale: float = 1.0) -> Answer:
         """Probabilities of the labels of all units.
 
-        Parameters
-        ----------
-        potential : array of shape (n_units, k)
-            Log potentials, prior included.
-        scale : float
-            Factor for the finite couplings.
+        `potential` are log potentials, prior included; `scale` is a factor for the finite couplings.
         """
         network = self.network
         potential = potential.copy()
@@ -205,6 +200,28 @@ class Inference:
         agreement[rest] = (marginals[u] * marginals[v]).sum(axis=1)
         constant = scale * (network.constant + network.held_constant + self._constant)
         return Answer(marginals, log_z + constant, agreement, by_root)
+
+    def together(self, potential: Floats, marginals: Floats, u: Index, v: Index) -> Floats:
+        """Chance that units without a coupling agree: independent, but for exact pieces that hold both."""
+        linked = np.zeros(len(self.network.ends), dtype=bool)
+        for solver, _, edges in self.pieces:
+            linked[edges] = solver is not self.rest_solver
+        piece = pieces_of(self.network.n_units, self.network.ends[linked])[0]
+        chance = np.asarray((marginals[u] * marginals[v]).sum(axis=1))
+        rows = np.flatnonzero(piece[u] == piece[v])
+        left = np.unique(u[rows])
+        while len(left):  # one unit of every piece is held at each label in turn
+            held = left[np.unique(piece[left], return_index=True)[1]]
+            mine = rows[np.isin(u[rows], held)]
+            chance[mine] = 0.0
+            for label in np.arange(self.network.k):
+                barred = potential.copy()
+                barred[np.ix_(held, np.arange(self.network.k) != label)] = -np.inf
+                share = marginals[u[mine], label]
+                then = self.infer(barred).marginals[v[mine], label]
+                chance[mine] += np.where(share > 0, share * then, 0.0)
+            left = np.setdiff1d(left, held)
+        return chance
 
     def restart(self) -> None:
         """Forget what the last answers left behind."""

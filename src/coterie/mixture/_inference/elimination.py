@@ -16,16 +16,9 @@ Steps = list[tuple[int, list[int]]]
 
 
 def eliminate(neighbours: Mapping[int, set[int]], k: int, most_cells: int) -> tuple[Steps, int] | None:
-    """The steps, and the cells of all tables together; None where these are too many.
+    """The steps, and the cells of all tables together; None where these are more than `most_cells`.
 
-    Parameters
-    ----------
-    neighbours : dict of sets
-        Who is coupled with whom; the sets are used up.
-    k : int
-        Number of labels.
-    most_cells : int
-        Cells that all tables may have together.
+    `neighbours` says who is coupled with whom, and its sets are used up; `k` is the number of labels.
     """
     widest = 0
     while widest < len(neighbours) and k ** (widest + 2) <= most_cells:

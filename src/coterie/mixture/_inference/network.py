@@ -25,6 +25,8 @@ from coterie.constraints._feasible import pairs_across
 from coterie.constraints._model import MOST_GROUP_PAIRS, NO_PAIRS, find_components, stated_pairs, units_of
 from coterie.exceptions import UnsupportedConstraintError
 
+# A soft statement is worth so many nats at most, so that what the items say is not rounded away beside it.
+MOST_WORTH = 1e6
 Coupling = Callable[[Pairs, Literal[1, -1]], Floats]
 
 
@@ -271,7 +273,7 @@ def _soft(
         pairs.append(written.ij)
         must, cannot = group_coupling
         worth.append(np.where(written.cannot, -cannot, must) * written.strength)
-    return np.concatenate(pairs), np.concatenate(worth)
+    return np.concatenate(pairs), np.clip(np.concatenate(worth), -MOST_WORTH, MOST_WORTH)
 
 
 def _parity(n_units: int, forbidden: Index) -> tuple[Index, NDArray[np.bool_]]:
