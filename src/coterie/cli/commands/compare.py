@@ -15,7 +15,7 @@ from coterie.cli._speak.screen import Screen
 from coterie.cli._speak.trouble import DONE, Trouble
 from coterie.cli.commands.cluster import say_data
 
-_SHORT_K = re.compile(r"-k[^=]+")
+_SHORT_K = re.compile(r"-k(\d[\d -]*|auto)", re.IGNORECASE)
 
 
 def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) -> int:
