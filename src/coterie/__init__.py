@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         tables,
         testing,
     )
-    from coterie.comparison import compare
+    from coterie.comparison import choose_k, compare
     from coterie.constraints import Constraints
     from coterie.exceptions import InfeasibleConstraintsError
     from coterie.hierarchy import ConstrainedLinkage, COPCobweb

@@ -66,6 +66,8 @@ class Trace:
         What the first and the last value are called.
     picture : str
         The file of the picture.
+    mark : float or None
+        A step to point at.
     """
 
     values: Floats
@@ -77,6 +79,7 @@ class Trace:
     stride: float = 0.5
     ends: tuple[str, str] = ("start", "end")
     picture: str = "objective.png"
+    mark: float | None = None
 
 
 @dataclass(frozen=True)

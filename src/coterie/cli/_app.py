@@ -28,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_SHARED = {one.name: one.default for one in fields(Request)}
+_SHARED = {one.name: one.default for one in fields(Request) if one.init}
 _BY_NAME = inspect.Parameter.KEYWORD_ONLY
 
 
@@ -75,9 +75,7 @@ def cluster(
     return work(request, Screen(json), target, force=force, title=title, report=report, plan_only=plan)
 
 
-@_command(
-    ["data", "pairs", "n_clusters", "id_column", "labels", "distinct", "across"], n_clusters=option.AnyK
-)
+@_command(["data", "pairs", "clusters", "id_column", "labels", "distinct", "across"], clusters=option.AnyK)
 def check(request: Request, json: Json = False) -> int:
     """Say whether the statements can all be met, what collides, and what to drop."""
     from coterie.cli.commands.check import check as work
@@ -85,9 +83,7 @@ def check(request: Request, json: Json = False) -> int:
     return work(request, Screen(json))
 
 
-@_command(
-    [name for name in _SHARED if name not in ("method", "settings", "map_columns")], n_clusters=option.K
-)
+@_command([name for name in _SHARED if name not in ("method", "settings", "map_columns")], clusters=option.K)
 def compare(
     request: Request, methods: option.Methods = None, folds: option.Folds = 5, json: Json = False
 ) -> int:

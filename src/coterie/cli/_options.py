@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,9 +26,9 @@ _know, _column, _shown = (
     partial(_option, COLUMNS),
     partial(_option, show_default=True),
 )
-_k = partial(_option, None, "-k --clusters", min=1)
-K = Annotated[int, _k("Number of clusters.")]
-AnyK = Annotated[int | None, _k("Number of clusters.")]
+_k = partial(_option, None, "-k --clusters")
+K = Annotated[str, _k("Number of clusters; 2-10 or auto: it is chosen.")]
+AnyK = Annotated[int | None, _k("Number of clusters.", min=1)]
 Impute = Annotated[
     bool,
     _column(
@@ -66,8 +67,8 @@ class Request:
             help="A table: .csv .tsv .parquet .jsonl .npy .npz .mtx", show_default=False, readable=False
         ),
     ]
-    n_clusters: Annotated[
-        int | None, _k("Number of clusters; left out where the method finds it (COPCobweb).")
+    clusters: Annotated[
+        str | None, _k("Number of clusters; 2-10 or auto: it is chosen; COPCobweb finds it, without.")
     ] = None
     id_column: Annotated[
         str | None, _option(None, "--id", "Column of ids. Without it items are row numbers, from 0.")
@@ -133,10 +134,25 @@ class Request:
         str, _shown(COLUMNS, "--metric", "auto, sqeuclidean or cosine; auto: cosine for text.")
     ] = "auto"
     map_columns: MapColumns = None
+    n_clusters: int | None = field(init=False, default=None)
+    k_range: range | None = field(init=False, default=None)  # the numbers to choose from, where they are said
+    k_open: bool = field(init=False, default=False)  # whether the number is to be chosen
 
     def __post_init__(self) -> None:
+        if self.clusters is not None:
+            self._read_k(str(self.clusters).strip())
         if self.metric not in ("auto", "sqeuclidean", "cosine"):
             raise Trouble(f"--metric {self.metric}: it is auto, sqeuclidean or cosine")
+
+    def _read_k(self, text: str) -> None:
+        typed = re.fullmatch("([0-9]{1,15})(?: *- *([0-9]{1,15}))?", text)
+        low, high = (int(one or 0) for one in typed.groups()) if typed else (0, 0)
+        if low and not high and "-" not in text:
+            self.n_clusters = low
+        elif 2 <= low <= high or text.casefold() == "auto":
+            self.k_open, self.k_range = True, range(low, high + 1) if high else None
+        else:
+            raise Trouble(f"-k {text}: give a number such as 3, a range such as 2-10, or auto")
 
     def roles(self) -> dict[str, str]:
         """Columns that are used for something else than telling items apart, and for what."""

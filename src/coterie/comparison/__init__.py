@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from coterie._lazy import attach
 
 if TYPE_CHECKING:
+    from coterie.comparison._choose_k import ChosenK, choose_k
     from coterie.comparison._compare import compare
     from coterie.comparison._sentences import best, in_words
 

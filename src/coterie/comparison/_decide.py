@@ -48,6 +48,19 @@ def balanced(answers: FloatArray, must: BoolArray, owner: IntArray) -> Score:
     return Score(value, float(np.sqrt((by_owner**2).sum())))
 
 
+def f_measures(answers: FloatArray, must: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """The pairwise F-measure of each row of answers, and the influence of each question on it.
+
+    F = 2 tp / (2 tp + fp + fn) of "these two are together" sees what many cannot-links hide: of k even
+    classes, k - 1 clusters lose 1 / (k + 1) of F, and 1 / (k (k - 1)) of the balanced share. The norm of the
+    influence is the standard error (delta method), that of a difference the error of the difference.
+    """
+    hits, wrong = 2.0 * (answers * must), 1.0 - answers
+    whole = np.maximum((hits + wrong).sum(axis=1, keepdims=True), 1e-12)
+    found: FloatArray = hits.sum(axis=1, keepdims=True) / whole
+    return found[:, 0], (hits - found * (hits + wrong)) / whole
+
+
 def clearly_better(first: FloatArray, second: FloatArray, must: BoolArray, owner: IntArray) -> bool:
     """Whether `first` is better by more than one standard error of the difference; not if that is unknown.
 

@@ -67,6 +67,22 @@ def find_questions(known: Constraints, n_clusters: int) -> Questions:
     )
 
 
+def ask_everything(known: Constraints) -> tuple[Constraints, Callable[[Labels], FloatArray], BoolArray]:
+    """Hold out all pairs and labels: what is kept, the answers of a labelling, which are of must-links."""
+    together, apart = (table.ij[table.active] for table in (known.must_table, known.cannot_table))
+    groups = [group for group in known.groups if group.kind == "label" and group.active]
+    parts = [_LabelAnswers(group, np.arange(len(group.items))) for group in groups]
+    none = [table.take(np.zeros(table.n, dtype=bool)) for table in (known.must_table, known.cannot_table)]
+    rest = [group for group in known.groups if group.kind != "label"]
+    kept = type(known)._from_parts(known.n_items, *none, rest, known._ids)
+    n_of_kinds = [len(together), len(apart)] + [n for one in parts for n in (len(one.alike), len(one.others))]
+
+    def answers(labels: Labels) -> FloatArray:
+        return np.concatenate([_pair_answers(together, apart, labels), *(part(labels) for part in parts)])
+
+    return kept, answers, np.repeat(np.arange(len(n_of_kinds)) % 2 == 0, n_of_kinds)
+
+
 def _unchained(kept: Constraints) -> IntArray:
     """Every item on its own."""
     return np.arange(kept.n_items, dtype=np.int64)

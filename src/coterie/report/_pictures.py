@@ -132,6 +132,8 @@ def _draw_trace(trace: Trace, axes: Any) -> None:
     at, values = steps_of(trace)
     marker = "o" if len(values) <= 40 else None
     axes.plot(at, values, color=LIGHT[0], linewidth=2, marker=marker, markersize=4)
+    if trace.mark is not None:
+        axes.axvline(trace.mark, color=LIGHT_THEME["ink"], linewidth=1, linestyle=(0, (4, 3)))
     axes.set_xlabel(trace.step)
     axes.set_ylabel(trace.value)
     _title(axes, trace.title)

@@ -24,6 +24,7 @@ def write_report(
     coordinates: Any = None,
     coordinate_names: Sequence[str] | None = None,
     plain: Any = "auto",
+    chosen_k: Any = None,
     sample_weight: Any = None,
     size_weight: Any = None,
     groups: Any = None,
@@ -57,6 +58,8 @@ def write_report(
     plain : "auto", array of shape (n_items,) or None
         Labels without what is known, to compare with. "auto" fits the same method without statements and
         bounds; None leaves the comparison out.
+    chosen_k : ChosenK, optional
+        How the number of clusters was chosen, as `coterie.choose_k` tells: the page shows it.
     sample_weight, size_weight, groups : array of shape (n_items,), optional
         What else `fit` was given, so that the comparison is fair and bounds are counted as they were.
         Where the `sample_weight` of a fit is missing the page leaves out costs, and says so.
@@ -108,6 +111,7 @@ def write_report(
         coordinates=coordinates,
         coordinate_names=coordinate_names,
         plain=plain,
+        chosen_k=chosen_k,
         sample_weight=sample_weight,
         size_weight=size_weight,
         groups=groups,

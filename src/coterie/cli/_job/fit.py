@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from coterie.cli._job.request import Job
@@ -21,22 +22,48 @@ def features_of(job: Job, screen: Screen) -> Any:
     return X
 
 
+@contextmanager
+def failing_in_words(name: str = "") -> Iterator[None]:
+    """What goes wrong in our methods, as trouble; `name`: of the method, where it is one."""
+    from coterie.exceptions import DeadEndError, InfeasibleConstraintsError, UndecidedError
+
+    try:
+        yield
+    except InfeasibleConstraintsError as error:
+        raise Trouble("what you know cannot all be met", INFEASIBLE, in_options(str(error))) from None
+    except (DeadEndError, UndecidedError) as error:
+        head, _, rest = message_of(error).partition("\n")
+        raise Trouble(head, UNDECIDED, rest) from None
+    except (ValueError, TypeError, ImportError) as error:
+        problem = message_of(error)
+        raise Trouble(problem if name in problem else f"{name}: {problem}") from None
+
+
+def settle_k(job: Job, X: Any, screen: Screen) -> None:
+    """Choose the number of clusters where that is left to us, and say why."""
+    if not job.request.k_open:
+        return
+    from coterie import choose_k
+
+    with screen.stage("choosing the number of clusters"), failing_in_words():
+        numbers, model = job.request.k_range, job.estimator()
+        job.chosen_k = choose_k(X, job.known, numbers, method=model, **job.fit_kwargs)
+    job.request.n_clusters = job.chosen_k.n_clusters
+    screen.say(in_options(str(job.chosen_k)))
+
+
 def fit(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str], float]:
     """The fitted model, what it warned of, and the seconds it took."""
     from scipy.sparse import issparse
     from sklearn.utils import get_tags
 
-    from coterie.exceptions import (
-        DeadEndError,
-        InfeasibleConstraintsError,
-        UndecidedError,
-        ViolatedConstraintsWarning,
-    )
+    from coterie.exceptions import ViolatedConstraintsWarning
 
-    model = job.estimator()
-    if issparse(X) and not get_tags(model).input_tags.sparse:
+    if issparse(X) and not get_tags(job.estimator()).input_tags.sparse:
         why = "takes no text, and no matrix in which only some values are stored"
         raise Trouble(f"{job.choice.method.name} {why}; `coterie methods` lists what each takes")
+    settle_k(job, X, screen)
+    model = job.estimator()
     words = "clustering (a first run also compiles its loops)"
     with screen.stage(words) as stage, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -44,16 +71,8 @@ def fit(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str], float]:
         with suppress(AttributeError):  # scikit-learn before 1.9 has no callbacks
             model.set_callbacks(FitSteps(stage))
         start = time.perf_counter()
-        try:
+        with failing_in_words(job.choice.method.name):
             model.fit(X, constraints=job.known, **job.fit_kwargs)
-        except InfeasibleConstraintsError as error:
-            raise Trouble("what you know cannot all be met", INFEASIBLE, in_options(str(error))) from None
-        except (DeadEndError, UndecidedError) as error:
-            head, _, rest = message_of(error).partition("\n")
-            raise Trouble(head, UNDECIDED, rest) from None
-        except (ValueError, TypeError, ImportError) as error:
-            name, problem = job.choice.method.name, message_of(error)
-            raise Trouble(problem if name in problem else f"{name}: {problem}") from None
         seconds = time.perf_counter() - start
     with suppress(AttributeError):
         model.set_callbacks()

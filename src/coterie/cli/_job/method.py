@@ -33,7 +33,7 @@ def choose_method(
     else:
         choice = _asked_for(request, n_rows)
     settings = _settings(request, choice)
-    _check_number(task, choice.method, settings)
+    _check_number(task, choice.method, settings, request.clusters)
     refused = choice.method.refuses(task, settings)
     if refused is not None:
         raise Trouble(f"{choice.method.name} {refused}; `coterie methods` lists what each takes")
@@ -88,10 +88,10 @@ def finders() -> list[str]:
     return [method.name for method in METHODS if not method.takes_k]
 
 
-def _check_number(task: Task, method: Method, settings: dict[str, Any]) -> None:
+def _check_number(task: Task, method: Method, settings: dict[str, Any], typed: str | None) -> None:
     """The number of clusters is said once: by -k, by a distance at which merging stops, or by the method."""
     if task.n_clusters is not None and not method.takes_k:
-        raise Trouble(f"{method.name} finds the number of clusters itself; leave -k {task.n_clusters} out")
+        raise Trouble(f"{method.name} finds the number of clusters itself; leave -k {typed} out")
     if task.n_clusters is None and method.takes_k and settings.get("distance_threshold") is None:
         message = f"{' or '.join(finders())} finds out by itself"
         raise Trouble(f"say with -k how many clusters {method.name} shall make; {message}")

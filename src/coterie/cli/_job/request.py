@@ -15,6 +15,7 @@ from coterie.cli._speak.trouble import Trouble, in_options, message_of
 if TYPE_CHECKING:
     from coterie.cli._job.neighbours import NeighbourGraph
     from coterie.cli._speak.screen import Screen
+    from coterie.comparison import ChosenK
     from coterie.constraints import Constraints
     from coterie.methods import Choice
     from coterie.tables import FeaturePlan, Table
@@ -38,6 +39,7 @@ class Job:
     coordinates: Any = None
     coordinate_names: tuple[str, str] | None = None
     neighbours: NeighbourGraph | None = None
+    chosen_k: ChosenK | None = None
 
     def estimator(self) -> Any:
         """The estimator, not yet fitted."""
@@ -55,7 +57,7 @@ class Job:
 
     @property
     def n_clusters(self) -> int | None:
-        """How many clusters are asked for; None: the method finds out."""
+        """How many clusters are asked for (the most, until it is chosen); None: the method finds out."""
         return self.request.n_clusters
 
 
@@ -74,9 +76,11 @@ def prepare(request: Request, screen: Screen) -> Job:
     table = read_data(request, screen)
     for option in ("columns", "drop", "numeric", "category", "text"):
         vars(request)[option] = _names(vars(request)[option] or (), table)
-    k = request.n_clusters
-    if k is not None and k > table.n_rows:
-        raise Trouble(f"-k {k}, but {request.data.name} has {table.n_rows:,} rows; ask for fewer clusters")
+    if request.k_open:  # the method is chosen for the largest number
+        request.n_clusters = request.k_range[-1] if request.k_range else max(2, table.n_rows)
+    if (request.n_clusters or 0) > table.n_rows:
+        where = f"{request.data.name} has {table.n_rows:,} rows; ask for fewer clusters"
+        raise Trouble(f"-k {request.clusters}, but {where}")
     fit_kwargs = _fit_kwargs(request, table)
     coordinates, names = coordinates_of(request, table)
     with screen.stage("looking at the columns"):

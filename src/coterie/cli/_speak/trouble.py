@@ -50,6 +50,7 @@ OPTIONS = {
     "groups": "--group",
     "n_folds": "--folds",
     "ids": "--id",
+    "k_range": "-k",
 }
 # Other names, and what they are called here.
 _NAMES = {

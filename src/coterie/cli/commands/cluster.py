@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 import time
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,7 @@ def cluster(
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             **_plan(job),
             "n_clusters_asked": job.n_clusters,
+            "chosen_k": job.chosen_k and asdict(job.chosen_k),
             "warnings": warned,
             **_outcome(model),
             "versions": versions(),
@@ -132,6 +134,7 @@ def _write(
         "model": model,
         "plan": job.plan,
         "plain": plain,
+        "chosen_k": job.chosen_k,
         "fit_words": job.fit_kwargs,
         "id_column": job.request.id_column,
         "labels_file": labels_file,
@@ -154,6 +157,7 @@ def _write(
                 coordinates=job.coordinates,
                 coordinate_names=job.coordinate_names,
                 plain=plain,
+                chosen_k=job.chosen_k,
                 title=facts["title"],
                 command=facts["command"],
                 notes=notes_of(facts),
@@ -175,7 +179,10 @@ def notes_of(facts: dict[str, Any]) -> list[str]:
 def _method_words(job: Job) -> str:
     threshold = job.parameters.get("distance_threshold")
     k = f"k = {job.n_clusters}"
-    if job.n_clusters is None:
+    if job.request.k_open:
+        typed = "2-10 or more" if job.request.k_range is None else job.request.clusters
+        k = f"k is chosen ({typed}): by how well it predicts what you know, else by the shape of the clusters"
+    elif job.n_clusters is None:
         k = "k is found by the method" if threshold is None else "k follows from the distance"
     given = "".join(f", {name} = {value}" for name, value in job.parameters.items())
     distance = ", cosine distance" if job.metric == "cosine" else ""
@@ -203,7 +210,7 @@ def _plan(job: Job) -> dict[str, Any]:
                 for group in job.known.groups
             ],
         },
-        "n_clusters": job.n_clusters,
+        "n_clusters": None if job.request.k_open and job.chosen_k is None else job.n_clusters,
         "connected": None if job.neighbours is None else job.neighbours.facts(),
         "method": method.name,
         "reason": job.choice.reason,

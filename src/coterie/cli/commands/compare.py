@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import asdict
 from typing import Any
 
-from coterie.cli._job.fit import features_of
+from coterie.cli._job.fit import failing_in_words, features_of, settle_k
 from coterie.cli._job.method import finders
 from coterie.cli._job.request import Job, Request, prepare
 from coterie.cli._speak.command_line import typed, with_options
 from coterie.cli._speak.screen import Screen
-from coterie.cli._speak.trouble import DONE, INFEASIBLE, UNDECIDED, Trouble, in_options, message_of
+from coterie.cli._speak.trouble import DONE, Trouble
 from coterie.cli.commands.cluster import say_data
 
-_SHORT_K = re.compile(r"-k[0-9]+")
+_SHORT_K = re.compile(r"-k(\d[\d -]*|auto)", re.IGNORECASE)
 
 
 def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) -> int:
@@ -22,7 +23,6 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
     from coterie import compare as compare_methods
     from coterie.comparison import best, in_words
     from coterie.constraints._reading import frame_columns
-    from coterie.exceptions import DeadEndError, InfeasibleConstraintsError, UndecidedError
     from coterie.methods import find_method
 
     try:
@@ -30,31 +30,25 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
     except ValueError as error:
         raise Trouble(str(error)) from None
     job = prepare(request, screen)
-    k = job.n_clusters
-    assert k is not None  # an option that must be given
     say_data(job, screen)
     X = features_of(job, screen)
-    with screen.stage("comparing") as stage:
-        try:
-            frame = compare_methods(
-                X,
-                job.known,
-                k,
-                methods=names,
-                metric=job.metric,
-                parameters=_parameters(job, names),
-                n_folds=n_folds,
-                **job.fit_kwargs,
-                random_state=request.seed,
-                progress=lambda done, total, words: stage.step(done, total, f"comparing {words}"),
-                library="polars",
-            )
-        except InfeasibleConstraintsError as error:
-            raise Trouble("what you know cannot all be met", INFEASIBLE, in_options(str(error))) from None
-        except (DeadEndError, UndecidedError) as error:
-            raise Trouble(message_of(error), UNDECIDED) from None
-        except (ValueError, TypeError, ImportError) as error:
-            raise Trouble(message_of(error)) from None
+    settle_k(job, X, screen)
+    k = job.n_clusters
+    assert k is not None  # an option that must be given
+    with screen.stage("comparing") as stage, failing_in_words():
+        frame = compare_methods(
+            X,
+            job.known,
+            k,
+            methods=names,
+            metric=job.metric,
+            parameters=_parameters(job, names),
+            n_folds=n_folds,
+            **job.fit_kwargs,
+            random_state=request.seed,
+            progress=lambda done, total, words: stage.step(done, total, f"comparing {words}"),
+            library="polars",
+        )
     columns = frame_columns(frame)
     rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
     screen.table(
@@ -69,7 +63,8 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
     chosen = best(frame)
     again = _next_command(chosen, request)
     screen.say(f"\nTake it: {again}")
-    screen.finish({"chosen": chosen, "words": in_words(frame), "command": again, "methods": rows})
+    found = {"chosen": chosen, "words": in_words(frame), "command": again, "methods": rows}
+    screen.finish({**found, "n_clusters": k, "chosen_k": job.chosen_k and asdict(job.chosen_k)})
     return DONE
 
 
@@ -112,9 +107,11 @@ def _next_command(chosen: str, request: Request) -> str:
         for column in (request.labels, request.distinct, request.across):
             words = words if column is None else with_options(words, "--drop", column)
     else:
-        if chosen in finders():
-            words = [word for word in _without(words, ["-k", "--clusters"]) if not _SHORT_K.fullmatch(word)]
         words = with_options(words, "--method", chosen)
+    if request.k_open or chosen in finders():
+        words = [word for word in _without(words, ["-k", "--clusters"]) if not _SHORT_K.fullmatch(word)]
+        if chosen not in finders():
+            words = with_options(words, "-k", str(request.n_clusters))
     return shlex.join(["coterie", "cluster", *words])
 
 

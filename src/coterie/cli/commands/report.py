@@ -47,6 +47,7 @@ def report(run: Path, screen: Screen, *, map_columns: str | None, title: str | N
             coordinates=coordinates,
             coordinate_names=names,
             plain=bundle["plain"] if bundle["plain"] is not None else "auto",
+            chosen_k=bundle.get("chosen_k"),
             title=title or facts["title"],
             command=facts["command"],
             notes=notes_of(facts),

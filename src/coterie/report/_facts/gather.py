@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -78,6 +78,7 @@ def gather(
     coordinates: Any = None,
     coordinate_names: Sequence[str] | None = None,
     plain: Any = "auto",
+    chosen_k: Any = None,
     sample_weight: Any = None,
     size_weight: Any = None,
     groups: Any = None,
@@ -86,6 +87,8 @@ def gather(
 ) -> Facts:
     """Work out what the page says; parameters as in `write_report`, `message` are those of `_made`."""
     rows, account = Rows(X), account_of(model)
+    if chosen_k is not None:
+        account = replace(account, sections=(chosen_k.section(), *account.sections))
     labels = np.asarray(model.labels_).astype(np.int64)
     if len(labels) != rows.n:
         raise ValueError(

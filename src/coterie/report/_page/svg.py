@@ -161,11 +161,16 @@ def draw_trace(trace: Trace) -> Markup:
     level = (values - low) / (high - low) if high > low else np.full(len(values), 0.5)
     y = height - 14 - level * (height - 28)
     points = [f"{_short(a)},{_short(b)}" for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+    mark = None
+    if trace.mark is not None:
+        at = _short(float(np.interp(trace.mark, steps_of(trace)[0], x[: len(trace.values)])))
+        mark = shape("polyline", class_="trace", points=f"{at},0 {at},{height}")
     area = f"M{' L'.join(points)} L{_short(float(x[-1]))},{height} L{_short(float(x[0]))},{height}Z"
     return shape(
         "svg",
         shape("path", class_="under", d=area),
         shape("polyline", class_="trace", points=" ".join(points)),
+        mark,
         viewBox=f"0 0 {_WIDTH} {height}",
         preserveAspectRatio="none",
         role="img",
