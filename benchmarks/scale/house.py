@@ -78,8 +78,8 @@ SETTINGS = {
     "CVQEKMeans": "| form='original' | known='noisy' | form='original', known='hard'" + FORMS,
     "MPCKMeans by cluster": "per_cluster=True | per_cluster=True, learn='full'"
     "| per_cluster=True, known='noisy' | per_cluster=True, sample_weight=ramp",
-    "HMRFKMeans with closure": "| metric='cosine' | metric='idivergence', X='shifted'"
-    "| closure=True, learn='none' | known='hard'",
+    "HMRFKMeans with closure": "closure='auto' | closure='auto', metric='cosine' | closure=True, learn='none'"
+    "| closure='auto', metric='idivergence', X='shifted' | closure='auto', known='hard'",
 }
 RACES: list[Any] = [["peers cop"], ["peers pck"], ["peers mpck"]]
 SIZES = [(10_000, 20, 10, 400), (10_000, 100, 10, 80), (100_000, 20, 5, 4_000), (100_000, 20, 20, None)]

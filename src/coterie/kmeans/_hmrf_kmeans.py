@@ -135,7 +135,7 @@ class HMRFKMeans(LearningClusterer):
     """
 
     about = About(
-        what="learns which features (words) matter; what follows from statements counts too",
+        what="learns which features (words) matter, from pairs, which have a price, and from the clusters",
         when="text with pairs, and wide tables; counts, by I-divergence, from Python",
         source="Basu, Bilenko and Mooney 2004 (KDD)",
     )
