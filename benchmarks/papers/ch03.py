@@ -480,9 +480,7 @@ def draw_picture(result: Path = RESULTS / "papers-ch03.json", path: Path = IMAGE
         for name in dict.fromkeys(name for name, _, _ in curves):
             lines = []
             for family, words in LINES.items():
-                curve = curves.get((name, family, told))
-                if curve is None:
-                    continue
+                curve = curves[name, family, told]
                 values, errors = ([cell[key] for cell in curve.values()] for key in ("f", "f_se"))
                 lines.append(pictures.Line(words, values, errors))
             shares = curves[name, "EM", "none"]
