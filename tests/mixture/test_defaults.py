@@ -49,8 +49,7 @@ def test_auto_is_its_type_with_a_weak_prior(kind, seed):
     X, y = blobs((seed, 2), 40, 2, 2)
     c = Constraints.sample(y, 10, random_state=0)
     auto = kind(2, random_state=0).fit(X, constraints=c)
-    few = 0.1 if kind is MeanFieldMixture else 0.01
-    named = kind(2, covariance_type="full", covariance_prior=few, random_state=0).fit(X, constraints=c)
+    named = kind(2, covariance_type="full", covariance_prior=0.01, random_state=0).fit(X, constraints=c)
     np.testing.assert_allclose(auto.means_, named.means_, rtol=1e-9)
     plain = kind(2, covariance_type="full", random_state=0).fit(X, constraints=c)
     without = kind(2, covariance_type="full", covariance_prior=0.0, random_state=0).fit(X, constraints=c)

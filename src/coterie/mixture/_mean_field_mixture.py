@@ -16,7 +16,6 @@ from coterie.constraints import Constraints, Pairs
 from coterie.constraints._model import log_odds
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.mixture._emissions.emission import Emission, Multinomial, SquaredError
-from coterie.mixture._emissions.gaussian import COVARIANCES
 from coterie.mixture._engine.em import EMOutcome, Expectation, Model, Sample, WeightStep, expect, run_em
 from coterie.mixture._engine.mixture import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
 from coterie.mixture._engine.starts import given_weights
@@ -68,11 +67,12 @@ class MeanFieldMixture(MixtureClusterer):
         statement names, for which alone they count; or as `weights_init` has them. They are learned last,
         when the components have parted.
     annealing : bool, default True
-        Whether every start begins at one place, with a temperature that falls; else starts begin as
-        `init_params` says, which may reach a lower free energy that heeds few statements less.
+        Whether the first half of the starts begin at one place, with a temperature that falls. The others
+        begin as `init_params` says, and win only if their rule breaks no more pairs: few pairs can be obeyed
+        one by one, at a lower free energy, by components that heed them not.
     tol, reg_covar, covariance_prior, max_iter, init_params, weights_init, means_init, precisions_init
-        As in `ConstrainedGaussianMixture`; `max_iter` counts at the last temperature, `covariance_prior` is
-        0.1 for any type that "auto" chooses. Given means and precisions need `annealing=False`.
+        As in `ConstrainedGaussianMixture`; `max_iter` counts at the last temperature. Given means and
+        precisions need `annealing=False`.
     n_init : int or "auto", default "auto"
         Number of starts; the best is kept. "auto" is 4.
     warm_start, verbose, random_state
@@ -140,7 +140,6 @@ class MeanFieldMixture(MixtureClusterer):
     # Where mean field begins in every iteration (the chapter leaves it open): at the last probabilities, and
     # now and then at weak couplings that grow; the better is kept, so that the free energy never rises.
     _e_start: ClassVar[Start] = "best"
-    _pseudo_items: ClassVar[dict[str, float]] = dict.fromkeys(COVARIANCES, 0.1)  # wide components part surely
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     parameter_rules: ClassVar[dict[str, Rule]] = {
         **SHARED_RULES,
@@ -269,15 +268,27 @@ class MeanFieldMixture(MixtureClusterer):
         weights = np.full(self.n_components, 1.0 / self.n_components)
         if self.weights_init is not None:
             weights = given_weights(self.weights_init, self.n_components)
+        number, n_starts = -1, self._n_starts(False)
 
-        def hot() -> Model:
+        def hot_first() -> Model:
+            nonlocal number
+            number += 1
+            if 2 * number >= max(n_starts, 2):
+                return cold(plain())
             start = emission.copy()
             start.set_means(start.shaken(start.means, rng))
             with np.errstate(divide="ignore"):
                 return Model(start, np.log(weights), start.hottest())
 
         self._rng = rng
-        return hot
+        return hot_first
+
+    def _may_win(self, new: EMOutcome, old: EMOutcome, data: Sample) -> bool:
+        """Pairs can be obeyed one by one, at little cost, by a model whose rule breaks them: not by that."""
+        by_new, by_old = (
+            self._known.violations(one.model.shares(data.X)[0].argmax(axis=1)).n_broken for one in (new, old)
+        )
+        return len(new.path) > 1 or by_new <= by_old
 
     def _temperatures(self, model: Model) -> list[float]:
         """From the first to the last."""

@@ -90,7 +90,6 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
 
     # the likelihood never falls without `reg_covar`; with it, it may do so by a hair
     monotone: ClassVar[bool] = False
-    _pseudo_items: ClassVar[dict[str, float]] = FEW_PSEUDO_ITEMS
 
     n_components: int
     covariance_type: str
@@ -169,7 +168,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         if isinstance(emission, Gaussian) and emission.covariance_type == "auto":
             emission.covariance_type, self._why_type = self._choose_type(data.n, data.d, before)
             if self.covariance_prior == "auto" and self.precisions_init is None:
-                emission.covariance_prior = self._pseudo_items[emission.covariance_type]
+                emission.covariance_prior = FEW_PSEUDO_ITEMS[emission.covariance_type]
         emission.begin(X, self.n_components)
         return data, known, emission
 
@@ -273,7 +272,9 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         def better(new: EMOutcome, old: EMOutcome) -> bool:
             # a component that shrinks to nothing raises the likelihood without end: it never wins by that
             n_new, n_old = (len(one.model.emission.collapsed()) for one in (new, old))
-            return n_new < n_old or (n_new == n_old and new.objective < old.objective - least)
+            if n_new != n_old or new.objective >= old.objective - least:
+                return n_new < n_old
+            return self._may_win(new, old, data)
 
         def run(number: int, step: Step) -> EMOutcome:
             here = begin() if number else model
@@ -288,6 +289,10 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
             max_steps=self._most_steps(),
             better=better,
         )[0]
+
+    def _may_win(self, new: EMOutcome, old: EMOutcome, data: Sample) -> bool:
+        """Whether a start of lower objective is better."""
+        return True
 
     def _most_steps(self) -> int:
         """Iterations of one start, at most."""
