@@ -45,11 +45,11 @@ def test_the_type_goes_by_items_for_each_number(kind, seed):
 
 @every
 @pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
-def test_auto_is_its_type_with_one_pseudo_item(kind, seed):
+def test_auto_is_its_type_with_a_weak_prior(kind, seed):
     X, y = blobs((seed, 2), 40, 2, 2)
     c = Constraints.sample(y, 10, random_state=0)
     auto = kind(2, random_state=0).fit(X, constraints=c)
-    named = kind(2, covariance_type="full", covariance_prior=1.0, random_state=0).fit(X, constraints=c)
+    named = kind(2, covariance_type="full", covariance_prior=0.01, random_state=0).fit(X, constraints=c)
     np.testing.assert_allclose(auto.means_, named.means_, rtol=1e-9)
     plain = kind(2, covariance_type="full", random_state=0).fit(X, constraints=c)
     without = kind(2, covariance_type="full", covariance_prior=0.0, random_state=0).fit(X, constraints=c)
@@ -205,8 +205,10 @@ def test_a_tenth_of_wrong_pairs_does_not_overrule_the_data(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ViolatedConstraintsWarning)
         free, told = (MeanFieldMixture(3, random_state=0).fit(X, constraints=known) for known in (None, c))
-    before, after = (adjusted_rand_score(y, model.labels_) for model in (free, told))
-    assert after >= before - 0.05
+        strong = MeanFieldMixture(3, weight=1000.0, random_state=0).fit(X, constraints=c)
+    before, after, worse = (adjusted_rand_score(y, model.labels_) for model in (free, told, strong))
+    assert after >= before - 0.15
+    assert after > worse
 
 
 # ---- chapter 4 ------------------------------------------------------------------------------------------

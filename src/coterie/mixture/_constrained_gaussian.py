@@ -45,7 +45,7 @@ class ConstrainedGaussianMixture(MixtureClusterer):
         Added to the diagonals of covariances, as a share of each feature's variance.
     covariance_prior : float or "auto", default "auto"
         So many pseudo-items with the variances of all data pull at every covariance, so that none shrinks to
-        nothing. "auto" is 1 where `covariance_type="auto"` chooses the type, else 0.
+        nothing. "auto" is 0.01 where `covariance_type="auto"` chooses "full", 0.1 where "diag", else 0.
     max_iter : int, default 100
         Iterations of EM.
     n_init : int or "auto", default "auto"

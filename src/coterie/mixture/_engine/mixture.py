@@ -32,7 +32,7 @@ from coterie.base import (
 )
 from coterie.constraints import Constraints
 from coterie.mixture._emissions.emission import Emission
-from coterie.mixture._emissions.gaussian import COVARIANCES, Gaussian, fitting_type
+from coterie.mixture._emissions.gaussian import COVARIANCES, FEW_PSEUDO_ITEMS, Gaussian, fitting_type
 from coterie.mixture._engine.account import account_of_mixture
 from coterie.mixture._engine.em import EMOutcome, Expectation, Model, Sample, WeightStep, expect, run_em
 from coterie.mixture._engine.outcome import agreements, left_out, legal_labels
@@ -110,9 +110,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
 
     def _emission(self) -> Emission:
         """Densities of the components."""
-        prior = self.covariance_prior
-        if prior == "auto":
-            prior = float(self.covariance_type == "auto" and self.precisions_init is None)
+        prior = 0.0 if self.covariance_prior == "auto" else self.covariance_prior
         return Gaussian(self.covariance_type, self.reg_covar, prior)
 
     @abstractmethod
@@ -169,6 +167,8 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         data, self._why_type = Sample(X, self._network(known)), None
         if isinstance(emission, Gaussian) and emission.covariance_type == "auto":
             emission.covariance_type, self._why_type = self._choose_type(data.n, data.d, before)
+            if self.covariance_prior == "auto" and self.precisions_init is None:
+                emission.covariance_prior = FEW_PSEUDO_ITEMS[emission.covariance_type]
         emission.begin(X, self.n_components)
         return data, known, emission
 
@@ -224,9 +224,8 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         def begin() -> Model:
             nonlocal number
             number += 1
-            third = self.init_params == "mixed" and number % 4 == 2
-            wide = 2 * _DIRECTIONS * k <= d <= _MOST_FEATURES
-            if third and wide and isinstance(emission, Gaussian):
+            third = self.init_params == "mixed" and number % 4 == 2 and isinstance(emission, Gaussian)
+            if third and 2 * _DIRECTIONS * k <= d <= _MOST_FEATURES:
                 model = self._subspace_start(data, known, emission, rng)
             elif means is None:
                 model = start_model(self.init_params, data, known, emission, self.obeys, rng, number)
@@ -243,11 +242,11 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
 
         return begin
 
-    def _subspace_start(self, data: Sample, known: Constraints, emission: Gaussian, rng: Any) -> Model:
+    def _subspace_start(self, data: Sample, known: Constraints, emission: Any, rng: Any) -> Model:
         """Where the same mixture ends in the few widest directions."""
         k, found = self.n_components, []
         small = Sample(in_subspace(data.X, emission, _DIRECTIONS * k), data.network)
-        narrow = Gaussian("full", self.reg_covar, 1.0)
+        narrow = Gaussian("full", self.reg_covar, FEW_PSEUDO_ITEMS["diag"])
         narrow.begin(small.X, k)
         for number in range(2):
             model = start_model("mixed", small, known, narrow, self.obeys, rng, number)
@@ -273,7 +272,9 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         def better(new: EMOutcome, old: EMOutcome) -> bool:
             # a component that shrinks to nothing raises the likelihood without end: it never wins by that
             n_new, n_old = (len(one.model.emission.collapsed()) for one in (new, old))
-            return n_new < n_old or (n_new == n_old and new.objective < old.objective - least)
+            if n_new != n_old or new.objective >= old.objective - least:
+                return n_new < n_old
+            return self._may_win(new, old, data)
 
         def run(number: int, step: Step) -> EMOutcome:
             here = begin() if number else model
@@ -288,6 +289,10 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
             max_steps=self._most_steps(),
             better=better,
         )[0]
+
+    def _may_win(self, new: EMOutcome, old: EMOutcome, data: Sample) -> bool:
+        """Whether a start of lower objective is better."""
+        return True
 
     def _most_steps(self) -> int:
         """Iterations of one start, at most."""

@@ -59,8 +59,7 @@ def agreements(
         at = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
         met = (key[at] == wanted) & (u != v)
         together[met] = answer.agreement[at[met]]
-    loose = np.flatnonzero(np.isnan(together))
-    if len(loose):
+    if len(loose := np.flatnonzero(np.isnan(together))):
         potential = data.core_potential(best.model)
         together[loose] = inference.together(potential, answer.marginals, u[loose], v[loose])
     chance[rows] = np.where(flipped, 1.0 - together, together)

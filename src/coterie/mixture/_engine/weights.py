@@ -140,10 +140,9 @@ def _alike(network: Network, ends: Index, beta: Floats) -> Index:
 
 
 class WeightSearch:
-    """Finds the log weights that explain counts best under a prior, by BFGS.
+    """Finds the log weights that explain counts best under a prior, by BFGS; it keeps the curvature.
 
-    Every evaluation passes through the whole network; the curvature, which hardly changes from one iteration
-    of EM to the next, is kept, so that a few are enough.
+    Every evaluation passes through the whole network, and from one iteration of EM to the next little moves.
     """
 
     def __init__(self, prior: Prior) -> None:
@@ -161,8 +160,8 @@ class WeightSearch:
             return (found.log_z - given @ a) / total, (expected - given) / total, expected
 
         a = start = log_weights - _log_sum(log_weights)
-        value, slope, expected = loss(a)
-        before = value
+        before, slope, expected = loss(a)
+        value = before
         for _ in range(_MOST_STEPS):
             if (steepest := np.abs(slope).max()) < _FLAT:
                 break

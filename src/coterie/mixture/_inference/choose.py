@@ -217,8 +217,7 @@ class Inference:
             for label in np.arange(self.network.k):
                 barred = potential.copy()
                 barred[np.ix_(held, np.arange(self.network.k) != label)] = -np.inf
-                share = marginals[u[mine], label]
-                then = self.infer(barred).marginals[v[mine], label]
+                share, then = marginals[u[mine], label], self.infer(barred).marginals[v[mine], label]
                 chance[mine] += np.where(share > 0, share * then, 0.0)
             left = np.setdiff1d(left, held)
         return chance
