@@ -109,6 +109,7 @@ class MeanFieldMixture(MixtureClusterer):
     Contradictions are no error: the cheapest way out is taken. Two equal rows may have different labels
     where statements name one of them; `predict` knows no statements. Time O(n k d^2) an iteration, about 100
     to 200 iterations in all; memory O(n k) beside X. The paper's general loss on labels is left out.
+    Kernels (Remark 5.3): fit the first components of kernel PCA with `covariance_type="tied"`.
 
     References
     ----------
