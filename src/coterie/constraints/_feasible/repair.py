@@ -18,8 +18,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
-from scipy.optimize import LinearConstraint, milp
 
 from coterie._compiled import kernel
 from coterie._words import count_of
@@ -155,9 +153,16 @@ def _hit(
     """Pairs of which each conflict has one: fewest hard ones, then least weight; None if not proven."""
     pairs, column = np.unique(np.concatenate(conflicts), return_inverse=True)
     row = np.repeat(np.arange(len(conflicts)), [len(one) for one in conflicts])
+    chosen = np.zeros(len(hard), dtype=bool)
+    if len(pairs) == len(row):  # no two share a pair
+        chosen[[one[np.lexsort((weight[one], hard[one]))[0]] for one in conflicts]] = True
+        return chosen
+    # most questions end above: SciPy takes longer to load than they do
+    from scipy import sparse
+    from scipy.optimize import LinearConstraint, milp
+
     rules = [LinearConstraint(sparse.csr_array((np.ones(len(row)), (row, column))), lb=1.0)]
     limits = {"mip_rel_gap": 0.0, "time_limit": max(seconds / 2, 0.0)}
-    chosen = np.zeros(len(hard), dtype=bool)
     for cost in (hard[pairs].astype(float), weight[pairs]):
         if not cost.any():
             continue
