@@ -78,7 +78,7 @@ def assert_never_wrong(answer, c: Constraints, k: int, truth: bool) -> None:
 def test_a_core_too_large_to_search_is_undecided_or_right(monkeypatch, module, name):
     monkeypatch.setattr(module, name, 0)
     seen = set()
-    for c, k, truth in problems(3, 120):
+    for c, k, truth in problems(3, 50):
         answer = c.check(k)
         seen.add(answer.status)
         assert_never_wrong(answer, c, k, truth)
@@ -89,7 +89,7 @@ def test_a_core_too_large_to_search_is_undecided_or_right(monkeypatch, module, n
 @pytest.mark.parametrize("budget", [1, 10, 100])
 def test_small_budgets_without_another_solver(monkeypatch, budget):
     monkeypatch.setattr(_exact, "_MAX_CLAUSES", -1)
-    for c, k, truth in problems(4, 80):
+    for c, k, truth in problems(4, 30):
         assert_never_wrong(c.check(k, budget=budget), c, k, truth)
         told = c.explain(k, budget=budget)
         if told.status != "undecided":
