@@ -318,5 +318,5 @@ def draw_picture(result: Path = RESULT, path: Path = PICTURE) -> None:
     note += "counterpart. Source: benchmarks/peers/defaults.py"
     figure.text(0.01, 0.006, note, fontsize=8, color="#555555")
     figure.tight_layout(rect=(0, 0.015, 1, 1))
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=80)
     plt.close(figure)
