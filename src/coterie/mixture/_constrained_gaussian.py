@@ -27,7 +27,7 @@ class ConstrainedGaussianMixture(MixtureClusterer):
         Number of components.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default "auto"
         As in scikit-learn's `GaussianMixture`. "auto" is that of `precisions_init` or a warm start; else
-        "full" if there are d (d + 1) / 2 items a component, as many as a covariance has numbers, or "diag".
+        "full" if a component has 1.5 items for each feature, or "diag".
     sampling : {"chunklet", "point"}, default "chunklet"
         How statements came about. "chunklet": a component was drawn for each chunklet, and its items from
         that. "point": items were drawn one by one, and pairs stated afterwards. It matters for the mixing
@@ -50,11 +50,10 @@ class ConstrainedGaussianMixture(MixtureClusterer):
         Iterations of EM.
     n_init : int or "auto", default "auto"
         Number of starts; the best is kept. "auto" is 4, or 1 where `means_init` is given.
-    init_params : {"mixed", "kmeans", "k-means++", "random", "random_from_data"}, default "mixed"
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default "kmeans"
         Where a start begins: at clusters of `COPKMeans`, which obey; at means that k-means++ or chance draws
-        from the rows, with the spread of all data; or at random shares. "mixed" is the first two by turns:
-        from wide components, statements can still turn everything. Where there are 4 k features or more, its
-        third start is where the same mixture ends in the 2 k widest directions.
+        from the rows, with the spread of all data: from there statements can still turn everything, and the
+        likelihood may lead far away from the classes; or at random shares.
     weights_init, means_init, precisions_init : arrays, optional
         Where to begin instead.
     warm_start : bool, default False
@@ -154,7 +153,7 @@ class ConstrainedGaussianMixture(MixtureClusterer):
         covariance_prior: Any = "auto",
         max_iter: int = 100,
         n_init: Any = "auto",
-        init_params: str = "mixed",
+        init_params: str = "kmeans",
         weights_init: Any = None,
         means_init: Any = None,
         precisions_init: Any = None,

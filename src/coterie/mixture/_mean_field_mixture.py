@@ -166,7 +166,7 @@ class MeanFieldMixture(MixtureClusterer):
         covariance_prior: Any = "auto",
         max_iter: int = 100,
         n_init: Any = "auto",
-        init_params: str = "mixed",
+        init_params: str = "kmeans",
         weights_init: Any = None,
         means_init: Any = None,
         precisions_init: Any = None,

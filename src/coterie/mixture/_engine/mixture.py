@@ -38,15 +38,12 @@ from coterie.mixture._engine.em import EMOutcome, Expectation, Model, Sample, We
 from coterie.mixture._engine.outcome import agreements, left_out, legal_labels
 from coterie.mixture._engine.starts import (
     STARTS,
-    from_shares,
     given_means,
     given_precisions,
     given_weights,
-    in_subspace,
     start_model,
     type_of_precisions,
 )
-from coterie.mixture._engine.weights import JointWeights
 from coterie.mixture._inference.answer import Answer
 from coterie.mixture._inference.choose import Inference
 from coterie.mixture._inference.network import Network
@@ -54,9 +51,6 @@ from coterie.mixture._inference.network import Network
 RandomState = np.random.RandomState
 # What only some fits leave.
 _NOT_ALWAYS = ("covariance_type_", "covariances_", "precisions_", "precisions_cholesky_", "collapsed_")
-# Directions a component of a start in a subspace, and features up to which one is made. On waves in noise 1,
-# 2 and 4 come to the likelihood of the truth; k-means and its learned metrics do not.
-_DIRECTIONS, _MOST_FEATURES = 2, 2_000
 # Starts whose objectives differ by less than this, per item, came to the same.
 _SAME = 1e-6
 
@@ -219,16 +213,10 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
             if not isinstance(emission, Gaussian):
                 raise ValueError("precisions_init needs Gaussian components; leave it out.")
             precisions = given_precisions(self.precisions_init, emission.covariance_type, k, d)
-        number = -1
 
         def begin() -> Model:
-            nonlocal number
-            number += 1
-            third = self.init_params == "mixed" and number % 4 == 2 and isinstance(emission, Gaussian)
-            if third and 2 * _DIRECTIONS * k <= d <= _MOST_FEATURES:
-                model = self._subspace_start(data, known, emission, rng)
-            elif means is None:
-                model = start_model(self.init_params, data, known, emission, self.obeys, rng, number)
+            if means is None:
+                model = start_model(self.init_params, data, known, emission, self.obeys, rng)
             else:
                 model = Model(emission.copy(), np.full(k, -np.log(k)))
                 model.emission.set_means(means)
@@ -241,21 +229,6 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
             return model
 
         return begin
-
-    def _subspace_start(self, data: Sample, known: Constraints, emission: Any, rng: Any) -> Model:
-        """Where the same mixture ends in the few widest directions."""
-        k, found = self.n_components, []
-        small = Sample(in_subspace(data.X, emission, _DIRECTIONS * k), data.network)
-        narrow = Gaussian("full", self.reg_covar, FEW_PSEUDO_ITEMS["diag"])
-        narrow.begin(small.X, k)
-        for number in range(2):
-            model = start_model("mixed", small, known, narrow, self.obeys, rng, number)
-            inference = self._inference(small, model, rng) if len(small.network.items) else None
-            limits = {"n_items": data.n, "max_iter": self.max_iter, "tol": self.tol}
-            find = self._find(small, inference)
-            found.append(run_em(model, find, JointWeights(), step=lambda _=None: False, **limits))
-        best = min(found, key=lambda outcome: outcome.objective)
-        return from_shares(data, emission, self._shares(small, best.model, best.answer))
 
     def _best_of(
         self,

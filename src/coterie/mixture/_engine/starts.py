@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 
@@ -14,13 +13,12 @@ from coterie._arrays import Floats, Index
 from coterie.constraints import Constraints
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.kmeans import COPKMeans, PCKMeans
-from coterie.mixture._emissions.emission import Emission, Statistics, rows_per_chunk, spread_of
-from coterie.mixture._emissions.gaussian import Gaussian
+from coterie.mixture._emissions.emission import Emission, Statistics
 from coterie.mixture._engine.em import Model, Sample, summed
 from coterie.mixture._engine.weights import log_shares
 from coterie.mixture._inference.network import Network, new_numbers
 
-STARTS = ("mixed", "kmeans", "k-means++", "random", "random_from_data")
+STARTS = ("kmeans", "k-means++", "random", "random_from_data")
 # Iterations of the k-means that a mixture starts from: the mixture goes on from there.
 _KMEANS_STEPS = 30
 
@@ -32,16 +30,13 @@ def start_model(
     emission: Emission,
     obeys: str,
     rng: np.random.RandomState,
-    number: int = 0,
 ) -> Model:
-    """A model to start from: start `number`, by one of `STARTS`; `obeys` says which statements k-means obeys.
+    """A model to start from: by one of `STARTS`; `obeys` says which statements k-means obeys.
 
     Clusters of k-means under the statements; means at rows that k-means++ draws, or that chance draws, with
-    the spread of all data; or random shares. "mixed" is the first two by turns.
+    the spread of all data; or random shares.
     """
     k, X = emission.k, data.X
-    if how == "mixed":
-        how = "k-means++" if number % 2 else "kmeans"
     if how in ("k-means++", "random_from_data"):
         if how == "k-means++":
             rows = kmeans_plusplus(X, k, random_state=rng)[1]
@@ -77,14 +72,6 @@ def from_shares(data: Sample, emission: Emission, shares: Floats) -> Model:
     statistics = summed(one_chunk, data.n, data.d, emission)
     emission.update(statistics)
     return Model(emission, log_shares(statistics[0]))
-
-
-def in_subspace(X: Floats, emission: Gaussian, q: int) -> Floats:
-    """The rows in their q widest directions, all features in units of their own deviations."""
-    d, step, scale = X.shape[1], rows_per_chunk(X.shape[1]), 1.0 / np.sqrt(emission.variance)
-    spread = spread_of(X, emission.centre, True) * np.outer(scale, scale)
-    axes = linalg.eigh(spread, subset_by_index=(d - q, d - 1))[1] * scale[:, None]
-    return np.concatenate([(X[i : i + step] - emission.centre) @ axes for i in range(0, len(X), step)])
 
 
 def _kmeans_labels(
