@@ -37,6 +37,7 @@ from coterie.mixture._engine.account import account_of_mixture
 from coterie.mixture._engine.em import EMOutcome, Expectation, Model, Sample, WeightStep, expect, run_em
 from coterie.mixture._engine.outcome import agreements, left_out, legal_labels
 from coterie.mixture._engine.starts import (
+    KMEANS_STARTS,
     STARTS,
     given_means,
     given_precisions,
@@ -197,7 +198,9 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
     def _n_starts(self, warm: bool) -> int:
         if warm or self.means_init is not None:
             return 1
-        return AUTO_STARTS if self.n_init == "auto" else int(self.n_init)
+        if self.n_init == "auto":
+            return 1 if self.init_params == "kmeans" else AUTO_STARTS
+        return int(self.n_init)
 
     def _begin_at(
         self, before: Model | None, data: Sample, known: Constraints, emission: Emission, rng: RandomState
@@ -216,7 +219,8 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
 
         def begin() -> Model:
             if means is None:
-                model = start_model(self.init_params, data, known, emission, self.obeys, rng)
+                n_kmeans = KMEANS_STARTS if self.n_init == "auto" else 1
+                model = start_model(self.init_params, data, known, emission, self.obeys, rng, n_kmeans)
             else:
                 model = Model(emission.copy(), np.full(k, -np.log(k)))
                 model.emission.set_means(means)
@@ -245,9 +249,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         def better(new: EMOutcome, old: EMOutcome) -> bool:
             # a component that shrinks to nothing raises the likelihood without end: it never wins by that
             n_new, n_old = (len(one.model.emission.collapsed()) for one in (new, old))
-            if n_new != n_old or new.objective >= old.objective - least:
-                return n_new < n_old
-            return self._may_win(new, old, data)
+            return n_new < n_old if n_new != n_old else self._beats(new, old, data, least)
 
         def run(number: int, step: Step) -> EMOutcome:
             here = begin() if number else model
@@ -263,9 +265,9 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
             better=better,
         )[0]
 
-    def _may_win(self, new: EMOutcome, old: EMOutcome, data: Sample) -> bool:
-        """Whether a start of lower objective is better."""
-        return True
+    def _beats(self, new: EMOutcome, old: EMOutcome, data: Sample, least: float) -> bool:
+        """Whether a start is better than another, by `least` or more."""
+        return new.objective < old.objective - least
 
     def _most_steps(self) -> int:
         """Iterations of one start, at most."""
