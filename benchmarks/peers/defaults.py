@@ -62,20 +62,24 @@ ALONE = ("KernelPCKMeans", "PairwiseClustering", "COPCobweb")
 LABELS = ("SeededKMeans", "ConstrainedSeedKMeans")
 # why a goal is missed, where that is known: methods, the counterpart, the reason
 _ALONE = "Without pairs it learns a metric from its clusters alone, as the paper does. Raw tables gain by it."
+_MEDIANS = "Medians are another criterion."
+_MEDOIDS = "Medoids are another criterion: by it these clusters are better than those of KMeans."
+_ADULT = (
+    "On adult, 98 columns and most of them one-hot, another split than income has the higher likelihood; EM "
+    "stays near k-means without pairs, and leaves it with them."
+)
+_MIXTURES = ("ConstrainedGaussianMixture", "PenalizedGaussianMixture", "MeanFieldMixture")
 MISSED = {
     ("MPCKMeans", "0-plain"): _ALONE,
     ("HMRFKMeans", "0-plain"): _ALONE,
-    ("SizeConstrainedKMedians", "0-plain"): "Medians are another criterion.",
-    ("SizeConstrainedKMedians", "50-plain"): "Medians are another criterion.",
-    (
-        "KMedoids",
-        "0-plain",
-    ): "Medoids are another criterion: by it these clusters are better than those of KMeans.",
-    (
-        "ConstrainedLinkage",
-        "0-plain",
-    ): "Rows of 0 and 1 have many equal distances: with the rows in another order "
-    "both sides have .39 or .50.",
+    ("SizeConstrainedKMedians", "0-plain"): _MEDIANS,
+    ("SizeConstrainedKMedians", "50-plain"): _MEDIANS,
+    ("KMedoids", "0-plain"): _MEDOIDS,
+    ("KMedoids", "50-plain"): _MEDOIDS,
+    ("ConstrainedLinkage", "0-plain"): "Rows of 0 and 1 have many equal distances: with the rows in another "
+    "order both sides have .39 or .50.",
+    ("COPCobweb", "50-0"): "Why is not known; with 200 pairs it gains.",
+    **{(one, key): _ADULT for one in _MIXTURES for key in ("200-plain", "50-0", "200-0", "200-50")},
 }
 RESULT, PAGE = RESULTS / "peers-defaults.json", ROOT / "docs" / "defaults.md"
 PICTURE = ROOT / "docs" / "img" / "defaults.png"
