@@ -28,7 +28,7 @@ def weighted(seed):
 
 
 def page_of(model, X, folder, **words):
-    return Page(write_report(folder / "report.html", model, X, pictures=False, **words))
+    return Page(write_report(folder / "report.html", model, X, **words))
 
 
 def test_costs_count_the_weights(weighted, tmp_path):

@@ -65,7 +65,7 @@ class Trace:
     ends : tuple of str
         What the first and the last value are called.
     picture : str
-        The file of the picture.
+        The end of the name of its picture, as a file.
     mark : float or None
         A step to point at.
     """

@@ -170,7 +170,7 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         return read_account(self)
 
     def report(self, X: Any, path: Any, **words: Any) -> Any:
-        """Write what came out as a page (HTML, one file) with pictures beside it.
+        """Write what came out as a page (HTML, one file, pictures within).
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Pictures for slides, on a light background: map.png, sizes.png, objective.png. Needs matplotlib."""
+"""Pictures for slides, on a light background, as PNG beside the page. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _MOST_NAMED = 20
 _MOST_BARS = 40
 
 
-def draw_pictures(facts: Facts, folder: Path) -> str | None:
-    """Write the pictures; or say why not."""
+def draw_pictures(facts: Facts, page: Path) -> str | None:
+    """Write the pictures under names made from that of the page (`a.html`: `a-map.png`); or say why not."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -45,7 +45,7 @@ def draw_pictures(facts: Facts, folder: Path) -> str | None:
             for side in ("top", "right"):
                 axes.spines[side].set_visible(False)
             draw(axes)
-            figure.savefig(folder / name, bbox_inches="tight", pad_inches=0.25)
+            figure.savefig(page.with_name(f"{page.stem}-{name}"), bbox_inches="tight", pad_inches=0.25)
     return None
 
 

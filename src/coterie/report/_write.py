@@ -32,10 +32,10 @@ def write_report(
     command: str | None = None,
     notes: Sequence[str] = (),
     seconds: float | None = None,
-    pictures: bool = True,
+    pictures: bool = False,
     random_state: int = 0,
 ) -> Path:
-    """Write what came out of a fit as a page that needs nothing else, and pictures beside it.
+    """Write what came out of a fit as a page that holds its pictures and needs nothing else.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ def write_report(
         What the page says about how it was made, for example how columns were scaled.
     seconds : float, optional
         How long the fit took.
-    pictures : bool, default True
-        Whether to write map.png, sizes.png and objective.png (of a tree: merges.png) beside the page; the
-        page says so where matplotlib is missing.
+    pictures : bool, default False
+        Whether to write the pictures for slides, too: beside `a.html` as a-map.png, a-sizes.png and
+        a-objective.png (of a tree: a-merges.png). The page says so where matplotlib is missing.
     random_state : int, default 0
         Seed of samples of items and statements.
 
@@ -95,7 +95,7 @@ def write_report(
     >>> known = Constraints(must_link=[(0, 1)], cannot_link=[(1, 2)], n_items=4)
     >>> model = COPKMeans(2, random_state=0).fit(X, constraints=known)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = write_report(f"{folder}/report.html", model, X, pictures=False)
+    ...     page = write_report(f"{folder}/report.html", model, X)
     ...     "All 2 statements hold." in page.read_text(encoding="utf-8")
     True
     """
@@ -122,6 +122,6 @@ def write_report(
         seed=random_state,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    missing = draw_pictures(facts, path.parent) if pictures else None
+    missing = draw_pictures(facts, path) if pictures else None
     path.write_text(build_page(facts, missing), encoding="utf-8")
     return path

@@ -18,8 +18,8 @@ from coterie.cli.commands.cluster import RUN_FORMAT, fingerprint, notes_of
 _NEEDED = {"data", "command", "features", "method", "reason", "warnings", "map", "title"}
 
 
-def report(run: Path, screen: Screen, *, map_columns: str | None, title: str | None) -> int:
-    """Make `report.html` and its pictures anew."""
+def report(run: Path, screen: Screen, *, map_columns: str | None, title: str | None, pictures: bool) -> int:
+    """Make `report.html` anew, with `pictures` its pictures too."""
     facts = _read_facts(run)
     with screen.stage("reading the run"):
         bundle, notes = load_model(run)
@@ -52,6 +52,7 @@ def report(run: Path, screen: Screen, *, map_columns: str | None, title: str | N
             command=facts["command"],
             notes=notes_of(facts),
             seconds=bundle["seconds"],
+            pictures=pictures,
             **bundle["fit_words"],
         )
         written = sorted(path.name for path in Path(folder).iterdir())
