@@ -45,7 +45,7 @@ def assert_harmless(page: Page) -> None:
         assert (attributes.get("href") or "#").startswith("#")
         assert "src" not in attributes
         style = attributes.get("style") or ""
-        assert re.fullmatch(r"((left|width):(calc\()?-?[\d.]+%( - 1px\))?;?)*", style), style
+        assert re.fullmatch(r"((left|width|bottom):(calc\()?-?[\d.]+%( - 1px\))?;?)*", style), style
     assert "alert" not in page.style
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", page.source)
     assert "url(" not in page.style

@@ -172,14 +172,14 @@ def test_a_threshold_instead_of_a_number(tmp_path, seed):
     assert "the next one would be at" in page.text
 
 
-def test_categories_are_refused_by_column(tmp_path):
-    X = np.array([["red", 1.0], ["blue", 2.0], ["red", 3.0]], dtype=object)
-    model = COPCobweb(categorical_features=[0]).fit(X)
-    with pytest.raises(ValueError, match="column 0 holds other values"):
-        written(tmp_path, model, X)
-    known = Constraints(must_link=[(0, 2)], n_items=3)
+def test_categories_are_told_as_shares(tmp_path):
+    X = np.array([["red", 1.0], ["blue", 2.0], ["red", 3.0]] * 5, dtype=object)
+    known = Constraints(must_link=[(0, 2)], n_items=15)
     model = COPCobweb(categorical_features=[0]).fit(X, constraints=known)
-    ones = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 2.0], [1.0, 0.0, 3.0]])
+    page = written(tmp_path, model, X)
+    assert "column 0 = red" in page.text
+    assert "The statement holds." in page.text
+    ones = np.column_stack([X[:, 0] == "red", X[:, 0] == "blue", X[:, 1]]).astype(float)
     page = written(tmp_path, model, ones)  # other columns than those of the fit
     assert "The statement holds." in page.text
     assert not any(part["id"] == "comparison" for part in page.all("section"))

@@ -28,6 +28,7 @@ def write_report(
     sample_weight: Any = None,
     size_weight: Any = None,
     groups: Any = None,
+    texts: Sequence[str] | None = None,
     title: str | None = None,
     command: str | None = None,
     notes: Sequence[str] = (),
@@ -41,10 +42,11 @@ def write_report(
     ----------
     path : path
         The file to write; it ends in .html. Its folder is made where it is missing.
-    model : fitted clusterer
+    model : fitted clusterer, or a fitted pipeline that ends in one
         What came out.
     X : array, sparse matrix or data frame
-        The rows of the fit.
+        The rows of the fit; others are refused. Of a pipeline what it was given: the clusters are then told
+        in these columns and their units, be they numbers, categories or texts.
     constraints : Constraints or partial labels, optional
         The statements to judge; by default those of the fit.
     ids : array of shape (n_items,), optional
@@ -63,6 +65,8 @@ def write_report(
     sample_weight, size_weight, groups : array of shape (n_items,), optional
         What else `fit` was given, so that the comparison is fair and bounds are counted as they were.
         Where the `sample_weight` of a fit is missing the page leaves out costs, and says so.
+    texts : sequence of str, optional
+        The text of each item, where items are texts: cards show how those of typical items begin.
     title : str, optional
         Heading of the page.
     command : str, optional
@@ -99,28 +103,13 @@ def write_report(
     ...     "All 2 statements hold." in page.read_text(encoding="utf-8")
     True
     """
+    words = {
+        name: given for name, given in locals().items() if name not in ("path", "model", "X", "pictures")
+    }
     path = Path(path)
     if path.suffix.lower() not in _ENDINGS:
         raise ValueError(f"the report is a page: its path must end in .html; got {str(path)!r}.")
-    facts = gather(
-        model,
-        X,
-        constraints=constraints,
-        ids=ids,
-        features=features,
-        coordinates=coordinates,
-        coordinate_names=coordinate_names,
-        plain=plain,
-        chosen_k=chosen_k,
-        sample_weight=sample_weight,
-        size_weight=size_weight,
-        groups=groups,
-        title=title,
-        command=command,
-        notes=notes,
-        seconds=seconds,
-        seed=random_state,
-    )
+    facts = gather(model, X, seed=words.pop("random_state"), **words)
     path.parent.mkdir(parents=True, exist_ok=True)
     missing = draw_pictures(facts, path) if pictures else None
     path.write_text(build_page(facts, missing), encoding="utf-8")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coterie._words import count_of
-from coterie.cli._job.fit import features_of, fit
+from coterie.cli._job.fit import features_of, fit, texts_of
 from coterie.cli._job.output_folder import MARK, check_free, whole_folder
 from coterie.cli._job.request import Job, Request, prepare
 from coterie.cli._speak.command_line import typed, with_options
@@ -156,6 +156,7 @@ def _write(
                 constraints=job.known,
                 ids=job.known.ids,
                 features=job.plan.features,
+                texts=texts_of(job.plan, job.table),
                 coordinates=job.coordinates,
                 coordinate_names=job.coordinate_names,
                 plain=plain,

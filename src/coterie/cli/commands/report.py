@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from coterie.cli._job.fit import texts_of
 from coterie.cli._job.output_folder import MARK
 from coterie.cli._job.request import Request, coordinates_of
 from coterie.cli._job.saved import load_model
@@ -44,6 +45,7 @@ def report(run: Path, screen: Screen, *, map_columns: str | None, title: str | N
             X,
             ids=model.constraints_.ids,
             features=plan.features,
+            texts=texts_of(plan, table),
             coordinates=coordinates,
             coordinate_names=names,
             plain=bundle["plain"] if bundle["plain"] is not None else "auto",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -17,14 +18,19 @@ from coterie.constraints import Constraints, as_constraints
 from coterie.report._facts.cards import Card, largest_clusters, make_cards
 from coterie.report._facts.doubt import CertaintyFacts, read_certainty
 from coterie.report._facts.drawn_links import DrawnLinks, choose_lines
-from coterie.report._facts.map import Map, draw_map
+from coterie.report._facts.map import Map, draw_map, read_coordinates
 from coterie.report._facts.outcomes import Outcomes
-from coterie.report._facts.rows import Floats, Ints, Rows, distance_function, nearness
+from coterie.report._facts.rows import Floats, Ints, Rows, distance_function, nearness, rows_of_fit
 from coterie.report._facts.sizes import SizeFacts, read_sizes
 from coterie.report._facts.statements import StatementFacts, list_statements
 from coterie.report._facts.traits import find_traits, read_columns, weighed_features
 from coterie.report._facts.without import Comparison, compare_with, plain_labels
 from coterie.report._page.numbers import value_of
+
+_NO_WEIGHT = (
+    "The fit used sample_weight, which this page was not given: what statements cost and {} need it, and are "
+    "left out."
+)
 
 
 @dataclass(frozen=True)
@@ -56,13 +62,15 @@ class Facts:
     counts: Ints
     n_stated: int
     n_broken: int
-    names: Callable[[int], str]
+    names: Callable[[int], str]  # of items, and of clusters
+    called: Callable[[int], str]
     map: Map
     lines: DrawnLinks
     cards: tuple[Card, ...]
     weighed: tuple[tuple[str, float], ...]
     sizes: SizeFacts
     certainty: CertaintyFacts | None
+    texts: Sequence[str] | None
     statements: StatementFacts
     comparison: Comparison | None
     left_out: str | None
@@ -82,18 +90,23 @@ def gather(
     sample_weight: Any = None,
     size_weight: Any = None,
     groups: Any = None,
+    texts: Any = None,
     seed: int = 0,
     **message: Any,
 ) -> Facts:
     """Work out what the page says; parameters as in `write_report`, `message` are those of `_made`."""
-    rows, account = Rows(X), account_of(model)
+    model, X, own, step_names = _last_step(model, X)
+    account = account_of(model)
     if chosen_k is not None:
         account = replace(account, sections=(chosen_k.section(), *account.sections))
     labels = np.asarray(model.labels_).astype(np.int64)
-    if len(labels) != rows.n:
-        raise ValueError(
-            f"X has {rows.n} rows, but the model was fitted on {len(labels)}; pass the rows of the fit."
-        )
+    rows = rows_of_fit(account, labels, X, step_names, nearly=own is not None)
+    # what the user sees: their own rows, or what the steps made of them where only that is numbers
+    table = rows if own is None else Rows(own)
+    texts = table.texts if texts is None else texts
+    if texts is not None and len(texts) != rows.n:
+        raise ValueError(f"texts must be {rows.n}, one per row of X; got {len(texts)}.")
+    table = table if table.d else rows
     known = as_constraints(account.known if constraints is None else constraints, rows.n)
     names = _names(known.ids if ids is None else ids, rows.n)
     k = account.n_clusters
@@ -109,20 +122,19 @@ def gather(
     missed = () if account.bounds is None else tuple(model.violations_.shortfalls)
     sizes = read_sizes(account, missed, labels, counts, size_weight, groups)
     lines = choose_lines(outcomes, seed)
+    placed = None if coordinates is None else read_coordinates(coordinates, coordinate_names, rows.n)
     precomputed = account.metric == "precomputed"
     cards_of = largest_clusters(counts)
-    columns = () if precomputed else read_columns(features, rows, account.features)
-    traits = {} if precomputed else find_traits(rows, labels, cards_of, columns)
+    seen = () if precomputed else read_columns(features if table is rows else None, rows, account.features)
+    columns = seen if table is rows else read_columns(features, table)
+    traits = {} if precomputed else find_traits(table, labels, cards_of, columns)
     violations = outcomes.violations
-    certainty = read_certainty(account, labels, names)
+    certainty = read_certainty(account, labels, names, outcomes.called)
     comparison = None
     if without is not None:
-
-        def spread(some: Ints) -> float | None:
-            known_cost = account.cost is not None and not outcomes.lacks_weight
-            return account.cost(rows.values, some, weight) if known_cost else None  # type: ignore[misc]
-
-        comparison = compare_with(without, labels, known, k, spread)
+        cost = None if outcomes.lacks_weight else account.cost
+        comparison = compare_with(without, labels, known, k, cost, (rows.values, weight))
+    what = "this comparison" if comparison is None else "the summed distances"
     more = account.asked is not None and k > account.asked
     return Facts(
         account=account,
@@ -137,26 +149,35 @@ def gather(
         n_stated=violations.n_stated,
         n_broken=violations.n_broken,
         names=names,
-        map=draw_map(
-            rows,
-            coordinates=coordinates,
-            coordinate_names=coordinate_names,
-            precomputed=precomputed,
-            wanted=lines.items,
-            named=known.constrained_items,
-            seed=seed,
-        ),
+        called=outcomes.called,
+        map=draw_map((rows, account), (table, columns), placed, (lines.items, known.constrained_items), seed),
         lines=lines,
         cards=make_cards(
             labels, counts, cards_of, traits, near, outcomes, sizes, _reach(account.graph, labels), certainty
         ),
-        weighed=() if precomputed else weighed_features(account.feature_weights, rows, columns),
+        weighed=() if precomputed else weighed_features(account.feature_weights, rows, seen),
         sizes=sizes,
         certainty=certainty,
+        texts=texts,
         statements=list_statements(outcomes),
         comparison=comparison,
-        left_out=_left_out(comparison) if outcomes.lacks_weight and to_compare else None,
+        left_out=_NO_WEIGHT.format(what) if outcomes.lacks_weight and to_compare else None,
     )
+
+
+def _last_step(model: Any, X: Any) -> tuple[Any, Any, Any, Any]:
+    """Of a pipeline its last step, the rows that step was given, the user's own, and names of columns."""
+    from sklearn.pipeline import Pipeline
+
+    if not isinstance(model, Pipeline):
+        return model, X, None, None
+    if len(model) == 1:
+        return _last_step(model[0], X)
+    steps, names = model[:-1], None
+    with suppress(AttributeError, ValueError):  # a step that has no names to give
+        names = steps.get_feature_names_out()
+    last, rows, _, own_names = _last_step(model[-1], steps.transform(X))
+    return last, rows, X, names if own_names is None else own_names
 
 
 def _names(ids: Any, n: int) -> Callable[[int], str]:
@@ -179,15 +200,6 @@ def _plain(plain: Any, model: Any, X: Any, known: Constraints, weight: Floats | 
     if labels.shape != (known.n_items,) or labels.dtype.kind not in "iu":
         raise ValueError(f"plain must be {known.n_items} labels, whole numbers; got shape {labels.shape}.")
     return labels.astype(np.int64)
-
-
-def _left_out(comparison: Comparison | None) -> str:
-    """What the page does not say where the weights of the fit are missing."""
-    what = "this comparison" if comparison is None else "the summed distances"
-    return (
-        "The fit used sample_weight, which this page was not given: what statements cost and "
-        f"{what} need it, and are left out."
-    )
 
 
 def _reach(graph: Any, labels: Ints) -> Callable[[int, int], bool] | None:

@@ -32,6 +32,17 @@ def beside(value: float, spread: float) -> str:
     return text.translate(_MINUS)
 
 
+def ticks(low: float, high: float, most: int = 6, least: float = 0.0) -> list[tuple[float, str]]:
+    """Round numbers between two others, no nearer than `least`: their places from 0 to 1, and in words."""
+    width = high - low
+    if not 0 < width < math.inf:
+        return []
+    step = 10.0 ** math.floor(math.log10(width / most))
+    step = max(step * next(by for by in (1, 2, 5, 10) if width <= by * most * step), least)
+    among = range(math.ceil(low / step), math.floor(high / step) + 1)
+    return [((at * step - low) / width, beside(at * step, 3 * step)) for at in among]
+
+
 def signed(value: float) -> str:
     """A difference with its sign."""
     if not math.isfinite(value):
