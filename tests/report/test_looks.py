@@ -1,7 +1,5 @@
 """What the page draws and calls things: maps with edges and ticks, names of clusters, items apart."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,6 @@ from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.hierarchy import ConstrainedLinkage
 from coterie.mixture import ConstrainedGaussianMixture
 from coterie.report import constraint_outcomes, write_report
-from coterie.report._facts import cluster_names
 from coterie.report._facts.gather import gather
 from coterie.report._page.numbers import ticks
 from tests.report.data import blobs
@@ -122,7 +119,7 @@ def test_clusters_carry_the_names_of_labels(tmp_path, seed):
     labels = [["pear", "apple", "fig"][kind] if row < 30 else -1 for row, kind in enumerate(y)]
     known = Constraints.from_labels(labels)
     model = ConstrainedSeedKMeans(3, random_state=0).fit(X, constraints=known)
-    names = cluster_names(known, model.labels_, 3)
+    names = dict(enumerate(model.account().names))
     assert names == {int(model.labels_[labels.index(name)]): name for name in ("pear", "apple", "fig")}
     page = Page(write_report(tmp_path / "page.html", model, X))
     for h, name in names.items():
@@ -130,19 +127,22 @@ def test_clusters_carry_the_names_of_labels(tmp_path, seed):
         assert f"cluster {h} ({name})" in page.source  # hovering over a point
 
 
-def test_a_name_is_what_most_items_say():
-    labels = np.array([0, 0, 0, 1, 1, 2, 2, -1, 0, 1])
-    known = Constraints.from_labels(["a", "a", "b", "b", "b", "c", "a", "a", "<i>", -1])
-    assert cluster_names(known, labels, 3) == {1: "b"}  # half of the a are elsewhere, and half of 0 is not a
-    assert cluster_names(Constraints([(0, 1)], n_items=10), labels, 3) == {}
-    # numbers that are those of the clusters say nothing more
-    X = np.array([[0.0], [0.1], [5.0], [5.1], [5.2]])
-    known = Constraints.from_labels([0, 0, 1, 1, 0])
+def test_names_where_labels_are_outvoted_or_say_nothing():
+    X = np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+    known = Constraints.from_labels(["a", "a", -1, "b", "b", "a"])
     with pytest.warns(ViolatedConstraintsWarning):
         model = SeededKMeans(2, random_state=0).fit(X, constraints=known)
-    told = " ".join(constraint_outcomes(model, X)["reason"])
-    assert re.search(r"in cluster \d( \(1\))?\b", told)
-    assert "(0)" not in told or model.labels_[0] == 1
+    first, last = int(model.labels_[0]), int(model.labels_[5])
+    assert (model.account().names[first], model.account().names[last]) == ("a", "b")
+    assert constraint_outcomes(model, X)["reason"][-1].endswith(f"in cluster {last} (b)")
+    for nothing in (Constraints([(0, 1)], n_items=6), None):
+        assert COPKMeans(2, random_state=0).fit(X, constraints=nothing).account().names == ()
+    # labels that are the numbers of the clusters add nothing
+    model = ConstrainedSeedKMeans(2, random_state=0).fit(
+        X, constraints=Constraints.from_labels([0, -1, -1, 1, -1, -1])
+    )
+    assert model.labels_[0] == 0
+    assert model.account().names == ()
 
 
 @pytest.mark.parametrize(

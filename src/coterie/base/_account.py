@@ -15,6 +15,7 @@ import numpy as np
 from coterie._arrays import Floats, Index
 from coterie._words import count_of
 from coterie.base._about import About
+from coterie.base._cluster_names import cluster_names
 from coterie.constraints import Constraints
 
 BOUNDS = ("size_min", "size_max", "group_min", "group_max")
@@ -129,6 +130,7 @@ class Account:
     price: Price = Price()  # what a broken statement costs, beside the distances
     trace: Trace | None = None  # how the objective fell
     certainty: Certainty | None = None
+    names: tuple[str | None, ...] = ()  # of the clusters, after known labels; empty: they have numbers alone
     sizes: Floats | None = None  # of the clusters, where items do not count one each
     bounds: Bounds | None = None  # on sizes, where some were given
     graph: Any = None  # the neighbours along which clusters are connected
@@ -157,13 +159,16 @@ def read_account(model: Any) -> Account:
     transform = getattr(model, "transform", None)
     bounds: dict[str, Any] = {name: getattr(model, name, None) for name in BOUNDS}
     sizes = getattr(model, "sizes_", None)
+    n_clusters = max(int(found), int(np.max(model.labels_, initial=-1)) + 1)
+    known = getattr(model, "constraints_", None)
     return Account(
         what=None if about is None else about.what,
         source=None if about is None else about.source,
         obeys=getattr(model, "obeys", "hard"),
-        known=getattr(model, "constraints_", None),
+        known=known,
         asked=asked,
-        n_clusters=max(int(found), int(np.max(model.labels_, initial=-1)) + 1),
+        n_clusters=n_clusters,
+        names=cluster_names(known, model.labels_, n_clusters),
         n_features=getattr(model, "n_features_in_", None),
         features=getattr(model, "feature_names_in_", None),
         row_marks=getattr(model, "_row_marks", None),

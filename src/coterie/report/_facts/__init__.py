@@ -6,6 +6,5 @@ from coterie._lazy import attach
 
 if TYPE_CHECKING:
     from coterie.report._facts.doubt import IN_DOUBT, WIDE_OPEN
-    from coterie.report._facts.outcomes import cluster_names
 
 __all__, __getattr__, __dir__ = attach(__name__)

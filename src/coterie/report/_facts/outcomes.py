@@ -68,7 +68,7 @@ class Outcomes:
     ) -> None:
         self.known, self.labels, self.plain = known, labels, plain
         self.name_of = known.item_name if names is None else names
-        self._cluster_names = cluster_names(known, labels, account.n_clusters)
+        self._cluster_names = dict(enumerate(account.names))
         self.price, self.obeys = account.price, account.obeys
         self.lacks_weight = lacks_weight(account, sample_weight)
         self._weight = sample_weight
@@ -224,19 +224,6 @@ class Outcomes:
                 message.format(self.called(where[row])) if where[row] >= 0 else "left out of all clusters"
             )
         return np.where(broken, "broken", "met").tolist(), words.tolist()
-
-
-def cluster_names(known: Constraints, labels: Ints, n_clusters: int) -> dict[int, str]:
-    """The label that a cluster carries: most of its labelled items have it, and most of those are there."""
-    groups = [group for group in known.groups if group.kind == "label" and group.active]
-    row_of = {name: row for row, name in enumerate(dict.fromkeys(str(n) for g in groups for n in g.names))}
-    count = np.zeros((len(row_of), n_clusters + 1), dtype=np.int64)  # the last column: in no cluster
-    for group in groups:
-        rows = np.array([row_of[str(name)] for name in group.names])
-        np.add.at(count, (rows[group.codes], labels[group.items]), 1)
-    most = (2 * count > count.sum(axis=0)) & (2 * count > count.sum(axis=1, keepdims=True))
-    names = list(row_of)
-    return {h: names[row] for row, h in np.argwhere(most[:, :-1]).tolist()}
 
 
 def constraint_outcomes(
