@@ -125,6 +125,13 @@ def test_clusters_carry_the_names_of_labels(tmp_path, seed):
     for h, name in names.items():
         assert page.text.count(f"Cluster {h} ({name})") == 2  # the legend and the card
         assert f"cluster {h} ({name})" in page.source  # hovering over a point
+    # no formula, and not too long
+    odd = Constraints.from_labels([{"pear": "$x^{2$", "fig": "y" * 99}.get(name, name) for name in labels])
+    model = ConstrainedSeedKMeans(3, random_state=0).fit(X, constraints=odd)
+    page = Page(write_report(tmp_path / "page.html", model, X, pictures=True))
+    assert "($x^{2$)" in page.text
+    assert f"({'y' * 19}…)" in page.text
+    assert (tmp_path / "page-sizes.png").exists()
 
 
 def test_names_where_labels_are_outvoted_or_say_nothing():

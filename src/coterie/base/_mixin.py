@@ -117,7 +117,6 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
     constraints_: Constraints
     violations_: Violations
     _known: Constraints
-    _row_marks: Any
 
     def _begin_fit(
         self,

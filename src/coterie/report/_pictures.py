@@ -54,6 +54,10 @@ def _title(axes: Any, text: str) -> None:
     axes.set_title(textwrap.fill(cut(text, 300), 92), loc="left", fontsize=13, parse_math=False)
 
 
+def _called(facts: Facts, cluster: int) -> str:
+    return f"cluster {facts.called(cluster)}".replace("$", r"\$")  # a label is no formula
+
+
 def _colour(cluster: int) -> str:
     return LIGHT_THEME["out"] if cluster < 0 else LIGHT[cluster % len(LIGHT)]
 
@@ -68,9 +72,8 @@ def _draw_map(facts: Facts, axes: Any) -> None:
     largest = set(np.argsort(-facts.counts, kind="stable")[:_MOST_NAMED].tolist())
     for cluster in np.unique(labels).tolist():
         mine = labels == cluster
-        name = (
-            "left out" if cluster < 0 else f"cluster {facts.called(cluster)} ({int(facts.counts[cluster]):,})"
-        )
+        size = f" ({int(facts.counts[cluster]):,})"
+        name = "left out" if cluster < 0 else _called(facts, cluster) + size
         named = cluster < 0 or cluster in largest
         look: dict[str, Any] = {"s": area, "color": _colour(cluster), "marker": _MARKER[marker_of(cluster)]}
         axes.scatter(*place[mine & ~doubt].T, **look, linewidths=0, alpha=0.8, label=name if named else None)
@@ -115,7 +118,7 @@ def _draw_map(facts: Facts, axes: Any) -> None:
 def _draw_sizes(facts: Facts, axes: Any) -> None:
     rows = sorted(facts.sizes.rows, key=lambda row: -row.size)[:_MOST_BARS]
     rows = sorted(rows, key=lambda row: -row.cluster)
-    names = [f"cluster {facts.called(row.cluster)}" for row in rows]
+    names = [_called(facts, row.cluster) for row in rows]
     bars = axes.barh(
         names, [row.size for row in rows], color=[_colour(row.cluster) for row in rows], height=0.7
     )

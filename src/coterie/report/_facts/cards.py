@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +14,6 @@ from coterie.report._facts.sizes import SizeFacts
 from coterie.report._facts.traits import Traits
 from coterie.report._page.html import cut
 from coterie.report._page.numbers import percent
-
-Reaches = Callable[[int, int], bool] | None
 
 MOST_CARDS = 60
 _NAMED = 3
@@ -59,13 +56,13 @@ def make_cards(
     near: Near,
     outcomes: Outcomes,
     sizes: SizeFacts,
-    reaches: Reaches = None,
+    graph: Any = None,
     certainty: CertaintyFacts | None = None,
 ) -> tuple[Card, ...]:
     """Make the cards of the clusters that are shown.
 
-    `reaches` tells whether an item borders on a cluster. Where a model has probabilities (`certainty`) these
-    say which items are doubtful, elsewhere distances do.
+    `graph` has the neighbours of items, if any. Where a model has probabilities (`certainty`) these say which
+    items are doubtful, elsewhere distances do.
     """
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], [*shown, *(h + 1 for h in shown)]).reshape(2, -1)
@@ -83,7 +80,7 @@ def make_cards(
         nearest = members[np.argsort(near.own[members], kind="stable")[: 2 * _NAMED]].tolist()
         # what may be elsewhere is not typical, however near it is
         chosen.append(([item for item in nearest if item not in doubtful][:_NAMED], doubtful))
-    holding = Holding(outcomes, sizes, reaches, [item for _, items in chosen for item in items])
+    holding = Holding(outcomes, sizes, graph, [item for _, items in chosen for item in items])
     cards = []
     for cluster, (typical, doubtful) in zip(shown, chosen, strict=True):
         doubts = []
@@ -103,8 +100,8 @@ def make_cards(
 class Holding:
     """Which statement keeps an item from moving; looks at those that name one of a few items."""
 
-    def __init__(self, outcomes: Outcomes, sizes: SizeFacts, reaches: Reaches, items: list[int]) -> None:
-        self.outcomes, self._sizes, self._reaches = outcomes, sizes, reaches
+    def __init__(self, outcomes: Outcomes, sizes: SizeFacts, graph: Any, items: list[int]) -> None:
+        self.outcomes, self._sizes, self._graph = outcomes, sizes, graph
         wanted = np.zeros(outcomes.known.n_items, dtype=bool)
         wanted[items] = True
         self._pairs: dict[int, list[tuple[str, int]]] = {}
@@ -128,7 +125,8 @@ class Holding:
         held_by = self.holds(item, rival) or self._sizes.holding(item, here, rival)
         if held_by is not None:
             return f"{there} nearer; held here by {held_by}"
-        if self._reaches is not None and not self._reaches(item, rival):
+        graph, labels = self._graph, self.outcomes.labels
+        if graph is not None and rival not in labels[graph.indices[slice(*graph.indptr[item : item + 2])]]:
             return f"{there} nearer, but the item has no neighbour there"
         return f"{there} nearer by a hair" if ratio < 1.02 else f"{there} nearer"
 

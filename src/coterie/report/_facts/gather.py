@@ -152,9 +152,7 @@ def gather(
         called=outcomes.called,
         map=draw_map((rows, account), (table, columns), placed, (lines.items, known.constrained_items), seed),
         lines=lines,
-        cards=make_cards(
-            labels, counts, cards_of, traits, near, outcomes, sizes, _reach(account.graph, labels), certainty
-        ),
+        cards=make_cards(labels, counts, cards_of, traits, near, outcomes, sizes, account.graph, certainty),
         weighed=() if precomputed else weighed_features(account.feature_weights, rows, seen),
         sizes=sizes,
         certainty=certainty,
@@ -169,15 +167,14 @@ def _last_step(model: Any, X: Any) -> tuple[Any, Any, Any, Any]:
     """Of a pipeline its last step, the rows that step was given, the user's own, and names of columns."""
     from sklearn.pipeline import Pipeline
 
-    if not isinstance(model, Pipeline):
-        return model, X, None, None
-    if len(model) == 1:
-        return _last_step(model[0], X)
-    steps, names = model[:-1], None
-    with suppress(AttributeError, ValueError):  # a step that has no names to give
-        names = steps.get_feature_names_out()
-    last, rows, _, own_names = _last_step(model[-1], steps.transform(X))
-    return last, rows, X, names if own_names is None else own_names
+    own = names = None
+    while isinstance(model, Pipeline):
+        if len(model) > 1:
+            with suppress(AttributeError, ValueError):  # a step may have no names to give
+                names = model[:-1].get_feature_names_out()
+            own, X = X if own is None else own, model[:-1].transform(X)
+        model = model[-1]
+    return model, X, own, names
 
 
 def _names(ids: Any, n: int) -> Callable[[int], str]:
@@ -200,18 +197,6 @@ def _plain(plain: Any, model: Any, X: Any, known: Constraints, weight: Floats | 
     if labels.shape != (known.n_items,) or labels.dtype.kind not in "iu":
         raise ValueError(f"plain must be {known.n_items} labels, whole numbers; got shape {labels.shape}.")
     return labels.astype(np.int64)
-
-
-def _reach(graph: Any, labels: Ints) -> Callable[[int, int], bool] | None:
-    """Whether an item has a neighbour in a cluster; None where there are no neighbours."""
-    if graph is None:
-        return None
-
-    def reaches(item: int, cluster: int) -> bool:
-        near = graph.indices[graph.indptr[item] : graph.indptr[item + 1]]
-        return bool((labels[near] == cluster).any())
-
-    return reaches
 
 
 def _verdict(n: int, k: int, asked: int | None, sizes: SizeFacts, outcomes: Outcomes) -> str:
