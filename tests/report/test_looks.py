@@ -1,15 +1,19 @@
 """What the page draws and calls things: maps with edges and ticks, names of clusters, items apart."""
 
+import re
+
 import numpy as np
 import pytest
 
 from coterie import ConstrainedSeedKMeans, Constraints, COPKMeans, SeededKMeans
+from coterie.base import Trace
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.hierarchy import ConstrainedLinkage
 from coterie.mixture import ConstrainedGaussianMixture
 from coterie.report import constraint_outcomes, write_report
 from coterie.report._facts.gather import gather
 from coterie.report._page.numbers import ticks
+from coterie.report._page.svg import course_of
 from tests.report.data import blobs
 from tests.report.pages import Page
 
@@ -56,6 +60,19 @@ def test_neighbours_are_drawn_and_coordinates_have_ticks(tmp_path, seed):
     assert (tmp_path / "page-map.png").exists()
     # components have no unit
     assert gather(model, X).map.ticks == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("values", "told"), [([2384.0, 1293.0], "2,384 1,293"), ([2565.31, 2564.69], "2,565.31 2,564.69")]
+)
+def test_the_ends_of_a_trace_differ(values, told):
+    drawn = course_of(Trace(np.array(values)))
+    assert re.findall(r"<span>(.*?)</span>", drawn) == [
+        f"start {told.split()[0]}",
+        "→ iteration",
+        f"end {told.split()[1]}",
+    ]
+    assert re.findall(r'class="x"[^>]*>(.*?)<', drawn) == ["0"]
 
 
 def test_one_or_two_features_are_the_map(tmp_path):

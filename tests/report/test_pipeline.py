@@ -40,6 +40,7 @@ def test_a_pipeline_is_told_in_the_users_units(tmp_path, wine_frame, scaled):
     page = Page(write_report(tmp_path / "page.html", scaled, wine_frame))
     assert "proline" in page.text
     assert "Parameters of COPKMeans" in page.text
+    assert "Steps before the model: StandardScaler." in page.text
     # in another form, and as a step of another pipeline
     assert gather(make_pipeline(scaled), wine_frame).cards == gather(scaled, wine_frame).cards
     bare = make_pipeline(StandardScaler(), COPKMeans(3, random_state=0)).fit(wine_frame.to_numpy())

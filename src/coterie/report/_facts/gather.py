@@ -95,7 +95,9 @@ def gather(
     **message: Any,
 ) -> Facts:
     """Work out what the page says; parameters as in `write_report`, `message` are those of `_made`."""
-    model, X, own, step_names = _last_step(model, X)
+    model, X, own, step_names, *steps = _last_step(model, X)
+    if steps:
+        message["notes"] = [*message.get("notes", ()), f"Steps before the model: {', '.join(steps)}."]
     account = account_of(model)
     if chosen_k is not None:
         account = replace(account, sections=(chosen_k.section(), *account.sections))
@@ -163,18 +165,19 @@ def gather(
     )
 
 
-def _last_step(model: Any, X: Any) -> tuple[Any, Any, Any, Any]:
-    """Of a pipeline its last step, the rows that step was given, the user's own, and names of columns."""
+def _last_step(model: Any, X: Any) -> tuple[Any, ...]:
+    """Of a pipeline its last step, what that was given, the user's rows, names of columns; and the steps."""
     from sklearn.pipeline import Pipeline
 
-    own = names = None
+    own, names, steps = None, None, []
     while isinstance(model, Pipeline):
         if len(model) > 1:
             with suppress(AttributeError, ValueError):  # a step may have no names to give
                 names = model[:-1].get_feature_names_out()
             own, X = X if own is None else own, model[:-1].transform(X)
+        steps += [type(step).__name__ for _, step in model.steps[:-1]]
         model = model[-1]
-    return model, X, own, names
+    return model, X, own, names, *steps
 
 
 def _names(ids: Any, n: int) -> Callable[[int], str]:

@@ -11,6 +11,7 @@ from coterie._words import short_number as number
 
 # the sign stays on the line of its number
 _PERCENT = "\u00a0%"
+_LONGEST_TICK = 7
 _MINUS = str.maketrans("-", "\u2212")
 
 
@@ -39,8 +40,13 @@ def ticks(low: float, high: float, most: int = 6, least: float = 0.0) -> list[tu
         return []
     step = 10.0 ** math.floor(math.log10(width / most))
     step = max(step * next(by for by in (1, 2, 5, 10) if width <= by * most * step), least)
-    among = range(math.ceil(low / step), math.floor(high / step) + 1)
-    return [((at * step - low) / width, beside(at * step, 3 * step)) for at in among]
+    found = []
+    for at in range(math.ceil(low / step), math.floor(high / step) + 1):
+        value, text = at * step, beside(at * step, 3 * step)
+        if len(text) > _LONGEST_TICK:
+            text = f"{value:.4g}".translate(_MINUS)
+        found.append(((value - low) / width, text))
+    return found
 
 
 def signed(value: float) -> str:

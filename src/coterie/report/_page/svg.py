@@ -13,7 +13,7 @@ from coterie.report._facts.map import point_size
 from coterie.report._facts.rows import Floats
 from coterie.report._page.colours import colour_class, marker_of
 from coterie.report._page.html import Markup, cut, tag
-from coterie.report._page.numbers import number, percent, ticks
+from coterie.report._page.numbers import beside, number, percent, ticks
 
 _WIDTH = 1000
 _MARGIN = 22
@@ -184,9 +184,9 @@ def course_of(trace: Trace) -> Markup:
         aria_label=trace.title,
     )
     plot = _with_ticks(drawn, across, [(0.07 + 0.86 * place, text) for place, text in ticks(low, high, 4)])
-    (first, last), (begins, ends) = trace.values[[0, -1]].tolist(), trace.ends
-    message = [
-        tag("span", text)
-        for text in (f"{begins} {number(first)}", f"→ {trace.step}", f"{ends} {number(last)}")
-    ]
-    return tag("figure", plot, tag("figcaption", message, class_="ends"), class_="course")
+    told = [number(value) for value in trace.values[[0, -1]].tolist()]
+    if told[0] == told[1]:  # a small change of a large number
+        told = [beside(value, (high - low) / 10) for value in trace.values[[0, -1]].tolist()]
+    texts = f"{trace.ends[0]} {told[0]}", f"→ {trace.step}", f"{trace.ends[1]} {told[1]}"
+    caption = tag("figcaption", [tag("span", text) for text in texts], class_="ends")
+    return tag("figure", plot, caption, class_="course")
