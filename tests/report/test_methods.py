@@ -109,7 +109,7 @@ def test_lists_are_rows_too(tmp_path):
     X = [[0.0, 1.0], [1.0, 0.0], [9.0, 9.0]]
     known = Constraints(must_link=[(0, 1)], n_items=3)
     page = written(tmp_path, COPKMeans(2, random_state=0).fit(X, constraints=known), X)
-    assert "The statement holds." in page.text
+    assert "The constraint holds." in page.text
 
 
 def test_an_empty_cluster_has_a_card(tmp_path):

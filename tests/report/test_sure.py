@@ -223,7 +223,7 @@ def test_where_nothing_is_in_doubt(tmp_path, seed):
     page = written(tmp_path, model, X)
     assert "No item is in doubt" in page.text
     assert "Hollow" not in page.text
-    assert "Statements in doubt" not in page.text
+    assert "Constraints in doubt" not in page.text
 
 
 @outvoted
@@ -258,4 +258,4 @@ def test_a_mixture_without_density_has_a_page(tmp_path):
     page = model.report(X, tmp_path / "page.html").read_text(encoding="utf-8")
     assert "The centre of a cluster is here the mean of its items." in page
     # broken because the way is long: squared distances on both sides
-    assert "the statement weighs 0.01" in page
+    assert "the constraint weighs 0.01" in page

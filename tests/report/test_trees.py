@@ -178,10 +178,10 @@ def test_categories_are_told_as_shares(tmp_path):
     model = COPCobweb(categorical_features=[0]).fit(X, constraints=known)
     page = written(tmp_path, model, X)
     assert "column 0 = red" in page.text
-    assert "The statement holds." in page.text
+    assert "The constraint holds." in page.text
     ones = np.column_stack([X[:, 0] == "red", X[:, 0] == "blue", X[:, 1]]).astype(float)
     page = written(tmp_path, model, ones)  # other columns than those of the fit
-    assert "The statement holds." in page.text
+    assert "The constraint holds." in page.text
     assert not any(part["id"] == "comparison" for part in page.all("section"))
     assert constraint_outcomes(model, ones)["outcome"] == ["met"]
 

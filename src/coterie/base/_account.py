@@ -215,7 +215,7 @@ def objective_words(model: Any, counted: str = "distances to the centres", price
         prices = _price(model, True).statement is not None
     known = getattr(model, "constraints_", None)
     if prices and known:
-        counted += ", and what broken statements cost"
+        counted += ", and what broken constraints cost"
     at_rest = "the last step gained nothing"
     if getattr(model, "tol", 0.0) > 0:
         at_rest = "the centres moved no more than tol, so little was left to gain"

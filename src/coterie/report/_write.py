@@ -48,7 +48,7 @@ def write_report(
         The rows of the fit; others are refused. Of a pipeline what it was given: the clusters are then told
         in these columns and their units, be they numbers, categories or texts.
     constraints : Constraints or partial labels, optional
-        The statements to judge; by default those of the fit.
+        The constraints to judge; by default those of the fit.
     ids : array of shape (n_items,), optional
         Your name of each item; by default the ids of the constraints, else row numbers.
     features : sequence, optional
@@ -58,7 +58,7 @@ def write_report(
     coordinate_names : sequence of two str, optional
         What they are; by default the columns of the data frame.
     plain : "auto", array of shape (n_items,) or None
-        Labels without what is known, to compare with. "auto" fits the same method without statements and
+        Labels without what is known, to compare with. "auto" fits the same method without constraints and
         bounds; None leaves the comparison out.
     chosen_k : ChosenK, optional
         How the number of clusters was chosen, as `coterie.choose_k` tells: the page shows it.
@@ -79,7 +79,7 @@ def write_report(
         Whether to write the pictures for slides, too: beside `a.html` as a-map.png, a-sizes.png and
         a-objective.png (of a tree: a-merges.png). The page says so where matplotlib is missing.
     random_state : int, default 0
-        Seed of samples of items and statements.
+        Seed of samples of items and constraints.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def write_report(
     >>> model = COPKMeans(2, random_state=0).fit(X, constraints=known)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = write_report(f"{folder}/report.html", model, X)
-    ...     "All 2 statements hold." in page.read_text(encoding="utf-8")
+    ...     "All 2 constraints hold." in page.read_text(encoding="utf-8")
     True
     """
     words = {

@@ -55,7 +55,7 @@ def choose_lines(outcomes: Outcomes, seed: int) -> DrawnLinks:
     if len(lines) < n_met + n_broken:
         drawn = sum(line.broken for line in lines)
         notes.append(
-            f"Drawn are {drawn:,} of {count_of(n_broken, 'broken statement')} and a random "
+            f"Drawn are {drawn:,} of {count_of(n_broken, 'broken pair')} and a random "
             f"{len(lines) - drawn:,} of {n_met:,} that hold."
         )
     named = {item for group in outcomes.violations.groups for item in group.items}

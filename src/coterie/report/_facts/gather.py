@@ -28,8 +28,8 @@ from coterie.report._facts.without import Comparison, compare_with, plain_labels
 from coterie.report._page.numbers import value_of
 
 _NO_WEIGHT = (
-    "The fit used sample_weight, which this page was not given: what statements cost and {} need it, and are "
-    "left out."
+    "The fit used sample_weight, which this page was not given: what constraints cost and {} need it, and "
+    "are left out."
 )
 
 
@@ -204,21 +204,20 @@ def _plain(plain: Any, model: Any, X: Any, known: Constraints, weight: Floats | 
 
 def _verdict(n: int, k: int, asked: int | None, sizes: SizeFacts, outcomes: Outcomes) -> str:
     """One or two sentences that say how it went; `asked` where fewer clusters were asked for."""
-    known, violations, missed = outcomes.known, outcomes.violations, sizes.missed
+    violations, missed = outcomes.violations, sizes.missed
     message = [f"{count_of(n, 'item')} in {count_of(k, 'cluster')}."]
     if sizes.n_outliers:
         message[0] = f"{message[0][:-1]}, {sizes.n_outliers:,} left out."
     if asked is not None:
         message[0] = f"{message[0][:-1]}; {asked:,} were asked for."
-    noun = "stated pair" if known.groups else "statement"
     stated, broken = violations.n_stated, violations.n_broken
     if not stated:
         message.append("Nothing was stated." if not sizes.bounded else "")
     elif not broken:
-        message.append(f"The {noun} holds." if stated == 1 else f"All {count_of(stated, noun)} hold.")
+        message.append("The constraint holds." if stated == 1 else f"All {stated:,} constraints hold.")
     else:
         lost = "was outvoted" if broken == 1 else "were outvoted"
-        message.append(f"{stated - broken:,} of {count_of(stated, noun)} hold; {broken:,} {lost}.")
+        message.append(f"{stated - broken:,} of {count_of(stated, 'constraint')} hold; {broken:,} {lost}.")
     if sizes.bounded:
         are = "bound on sizes is missed" if len(missed) == 1 else "bounds on sizes are missed"
         message.append(f"{len(missed):,} {are}." if missed else "All bounds on sizes hold.")

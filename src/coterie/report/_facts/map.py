@@ -71,7 +71,7 @@ def draw_map(
     if len(items) < len(can_show):
         notes.append(
             f"{len(items):,} of {rows.n:,} items are shown: a random sample, with the items that the drawn "
-            "statements name. All numbers on this page count every item."
+            "constraints name. All numbers on this page count every item."
         )
     means = True, True  # whether numbers beside the axes mean something
     few = None if given is not None else _own_units(table, columns, items)

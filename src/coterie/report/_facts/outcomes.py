@@ -133,7 +133,7 @@ class Outcomes:
                 return NO_EFFECT
             return "holds" if judged.unasked is None else UNASKED if judged.unasked[row] else BECAUSE
         if self.obeys == "all":
-            return "the fit did not know this statement"
+            return "the fit did not know this constraint"
         for item in judged.table.ij[row].tolist():
             if self.labels[item] < 0:
                 return f"{self.short_name(item)} is left out of all clusters"
@@ -142,25 +142,25 @@ class Outcomes:
         if not self.price.tells:
             return "the distances to other items weigh more"
         if self.lacks_weight:
-            return f"statements only guide the start; {NO_COST}" if self.obeys == "none" else NO_COST
+            return f"constraints only guide the start; {NO_COST}" if self.obeys == "none" else NO_COST
         item = self.short_name(int(judged.mover[row]))
         move = f"moving {item} into cluster {self.called(int(judged.target[row]))}"
         cost = max(float(judged.cost[row]), 0.0)
         if self.obeys == "none":
-            return f"statements only guide the start; {move} would cost {number(cost)}"
+            return f"constraints only guide the start; {move} would cost {number(cost)}"
         price = self.price.statement
         if self.price.stated is not None and not np.isnan(judged.table.confidence[row]):
             price = self.price.stated
         if price is None:
             if not cost > 0:
-                return f"{move} would bring it nearer, but other statements speak against it"
+                return f"{move} would bring it nearer, but other constraints speak against it"
             return f"{move} would cost {number(cost)}"
         weighs = price * float(judged.strength[row])
         if cost > weighs:
-            return f"{move} would cost {number(cost)}, the statement weighs {number(weighs)}"
+            return f"{move} would cost {number(cost)}, the constraint weighs {number(weighs)}"
         return (
-            f"{move} would cost {number(cost)} and the statement weighs {number(weighs)}, but other "
-            "statements or bounds speak against it"
+            f"{move} would cost {number(cost)} and the constraint weighs {number(weighs)}, but other "
+            "constraints or bounds speak against it"
         )
 
     def short_name(self, item: int) -> str:

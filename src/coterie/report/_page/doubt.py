@@ -36,7 +36,7 @@ def certainty_section(facts: Facts) -> Markup | None:
             more(left, "items in doubt"),
         ]
     if certainty.n_pairs:
-        found += [tag("h3", "Statements in doubt"), remark(_pair_words(certainty))]
+        found += [tag("h3", "Constraints in doubt"), remark(_pair_words(certainty))]
     if certainty.pairs:
         left = certainty.n_pairs_in_doubt - len(certainty.pairs)
         found += [_pair_table(facts, certainty.pairs), more(left, "pairs in doubt")]
@@ -74,7 +74,7 @@ def _pair_words(certainty: CertaintyFacts) -> str:
     message = f"{certainty.n_pairs_in_doubt:,} of {count_of(certainty.n_pairs, 'stated pair')}"
     return (
         f"{message} {'is' if certainty.n_pairs_in_doubt == 1 else 'are'} in doubt. The probability is that "
-        "of the statement being true, by the model, with all statements counted (this one too): look at the "
+        "of the pair being true, by the model, with all constraints counted (this one too): look at the "
         "first ones first."
     )
 

@@ -37,7 +37,7 @@ def build_page(facts: Facts, missing: str | None = None) -> str:
         ("sizes", "Sizes", sizes_section(facts)),
         *((own.key, own.title, own_section(own)) for own in facts.account.sections),
         ("objective", "Objective", trace_section(facts.account.trace)),
-        ("statements", "Statements", statements_section(facts)),
+        ("statements", "Constraints", statements_section(facts)),
         ("comparison", "Without what you know", comparison_section(facts)),
         ("made", "How it was made", _made_section(facts, missing)),
     ]
@@ -70,8 +70,7 @@ def _header(facts: Facts, links: list[Markup]) -> Markup:
     met = facts.n_stated - facts.n_broken
     figures = [(f"{facts.n_items:,}", "items"), (f"{facts.n_clusters:,}", "clusters")]
     if facts.n_stated:
-        noun = "stated pairs hold" if facts.statements.groups else "statements hold"
-        figures.append((f"{met:,} of {facts.n_stated:,}", noun))
+        figures.append((f"{met:,} of {facts.n_stated:,}", "constraints hold"))
     if facts.sizes.bounded:
         missed = len(facts.sizes.missed)
         figures.append((f"{missed:,} missed" if missed else "all met", "bounds on sizes"))

@@ -39,7 +39,7 @@ def draw_points(facts: Facts) -> Markup:
     layers.append(_links(facts, at))
     n_lines = len(facts.lines.lines)
     message = f"Map of {len(labels):,} items, coloured by cluster"
-    message += f", with {n_lines:,} statements" if n_lines else ""
+    message += f", with {n_lines:,} constraints" if n_lines else ""
     drawn = tag("svg", layers, viewBox=f"0 0 {_WIDTH} {height}", role="img", aria_label=message)
     across, upwards = (
         [((_MARGIN + place * (length - 2 * _MARGIN)) / length, text) for place, text in some]

@@ -129,9 +129,7 @@ def statements_section(facts: Facts) -> Markup | None:
     broken = [pair for pair in found.pairs if pair.outcome == "broken"]
     others = [pair for pair in found.pairs if pair.outcome != "broken"]
     if broken and found.price is not None:
-        widgets.append(
-            remark(f"A broken statement of weight 1 weighs {number(found.price)} in the objective.")
-        )
+        widgets.append(remark(f"A broken pair of weight 1 weighs {number(found.price)} in the objective."))
     if broken:
         widgets.append(_pair_table("Broken pairs", broken))
     if others:
@@ -192,11 +190,11 @@ def comparison_section(facts: Facts) -> Markup | None:
     ]
     if found.n_stated:
         before, after = (found.n_stated - n for n in (found.n_broken_plain, found.n_broken))
-        message = f"of {found.n_stated:,} stated pairs hold: without → with"
+        message = f"of {found.n_stated:,} constraints hold: without → with"
         figures.append((f"{before:,} → {after:,}", message))
     along = facts.account.graph is not None
     same = "The same method, along the same neighbours," if along else "The same method"
-    words = f"{same} without statements and bounds, its clusters matched to these as well as can be."
+    words = f"{same} without constraints and bounds, its clusters matched to these as well as can be."
     if found.leaves_out:
         words += " Items left out of all clusters count as one more cluster."
     return together(
