@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_wine
+from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -130,6 +131,17 @@ def test_a_step_without_names_or_with_inexact_rows(tmp_path, seed):
     assert gather(model, X).cards[0].traits.features[0].name.startswith("feature ")
     with pytest.raises(ValueError, match="is not what the model was fitted on"):
         gather(model, X[::-1])
+
+
+def test_what_is_no_table_is_told_as_the_steps_leave_it(seed):
+    pictures = np.random.default_rng(seed).uniform(size=(20, 4, 4)) + np.repeat([0, 3], 10)[:, None, None]
+    model = make_pipeline(
+        FunctionTransformer(lambda rows: rows.reshape(len(rows), -1)), COPKMeans(2, random_state=0)
+    )
+    assert gather(model.fit(pictures), pictures).n_features == 16
+    words = [{"moon": 1.0, "ice": float(row % 2)} for row in range(20)]
+    model = make_pipeline(DictVectorizer(sparse=False), COPKMeans(2, random_state=0)).fit(words)
+    assert gather(model, words).cards[0].traits.features[0].name == "ice"
 
 
 @pytest.mark.parametrize("form", [np.asarray, np.float32, sparse.csr_matrix, sparse.csc_array])

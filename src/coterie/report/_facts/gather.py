@@ -103,12 +103,12 @@ def gather(
         account = replace(account, sections=(chosen_k.section(), *account.sections))
     labels = np.asarray(model.labels_).astype(np.int64)
     rows = rows_of_fit(account, labels, X, step_names, nearly=own is not None)
-    # what the user sees: their own rows, or what the steps made of them where only that is numbers
-    table = rows if own is None else Rows(own)
+    # what the user sees: their own rows, or what the steps made of them where only that is a table of numbers
+    table = rows if own is None or getattr(own, "ndim", 2) > 2 else Rows(own)
     texts = table.texts if texts is None else texts
     if texts is not None and len(texts) != rows.n:
         raise ValueError(f"texts must be {rows.n}, one per row of X; got {len(texts)}.")
-    table = table if table.d else rows
+    table = table if table.d and table.n == rows.n else rows
     known = as_constraints(account.known if constraints is None else constraints, rows.n)
     names = _names(known.ids if ids is None else ids, rows.n)
     k = account.n_clusters
