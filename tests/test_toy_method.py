@@ -69,7 +69,7 @@ def test_compare_takes_it(table):
 def test_the_report_tells_of_it(table, tmp_path):
     X, known = table
     model = ToyMethod(2).fit(X, constraints=known)
-    page = Page(write_report(tmp_path / "report.html", model, X, pictures=False))
+    page = Page(write_report(tmp_path / "report.html", model, X))
     sections = [section["id"] for section in page.all("section")]
     assert sections == [
         *("map", "clusters", "sizes", "toys", "objective", "statements", "comparison", "made")

@@ -141,7 +141,6 @@ def runs_with_parts_missing(rng: Rng) -> Case:
         ({"run.json": None}, FAILS),
         ({"model.joblib": None}, FAILS),
         ({"report.html": None}, DONE),
-        ({"map.png": None}, DONE),
         ({"run.json": b"{"}, FAILS),
         ({"run.json": b"[]"}, FAILS),
         ({"run.json": b"\xff\xfe"}, FAILS),

@@ -181,6 +181,32 @@ def test_report_writes_the_page_again(coterie, run_folder, tmp_path):
     assert not [path for path in (tmp_path / "out").iterdir() if path.name.startswith(".")]
 
 
+def test_pictures_are_written_when_asked_for(coterie, run_folder, tmp_path):
+    assert not list((tmp_path / "out").glob("*.png"))
+    (tmp_path / "out" / "map.png").write_text("mine")
+    answer = coterie("report", "out", "--pictures")
+    assert answer.code == 0
+    drawn = sorted(path.name for path in (tmp_path / "out").glob("report-*.png"))
+    assert drawn == ["report-map.png", "report-objective.png", "report-sizes.png"]
+    assert all(name in answer.out for name in drawn)
+    assert (tmp_path / "out" / "map.png").read_text() == "mine"
+
+
+def test_the_page_shows_texts_and_names_of_labels(coterie, tmp_path):
+    kinds = {"space": "the rocket flew to the moon", "ice": "the puck slid on the ice"}
+    rows = [f"{number},{kind},{kinds[kind]} again {number}" for number in range(15) for kind in kinds]
+    (tmp_path / "notes.csv").write_text("\n".join(["row,kind,note", *rows]), encoding="utf-8")
+    words = ["-k", 2, "--labels", "kind", "--text", "note", "--drop", "row", "-o", "out"]
+    assert coterie("cluster", "notes.csv", *words).code == 0
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert page.count("the rocket flew to the moon again") == 3
+    for name in kinds:
+        assert len(re.findall(rf"<h3>Cluster \d \({name}\)</h3>", page)) == 1
+    (tmp_path / "out" / "report.html").unlink()
+    assert coterie("report", "out").code == 0
+    assert "the rocket flew to the moon again" in (tmp_path / "out" / "report.html").read_text()
+
+
 def test_report_keeps_the_map_and_title_of_the_run(coterie, people, tmp_path):
     words = ["--id", "name", "--map", "age,height", "--title", "My people", "-o", "out"]
     assert coterie("cluster", "people.csv", "-k", 3, *words).code == 0

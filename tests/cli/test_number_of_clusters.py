@@ -7,8 +7,7 @@ import pytest
 PEOPLE = ["people.csv", "--id", "name", "--pairs", "pairs.csv", "--drop", "region,load"]
 
 
-def test_a_range_is_chosen_from_and_the_page_shows_the_curve(coterie, people, tmp_path, monkeypatch):
-    monkeypatch.setattr("coterie.report._write.draw_pictures", lambda facts, folder: None)  # slow, tested
+def test_a_range_is_chosen_from_and_the_page_shows_the_curve(coterie, people, tmp_path):
     answer = coterie("cluster", *PEOPLE, "-k", "2-5", "-o", "out")
     assert answer.code == 0
     facts = json.loads((tmp_path / "out" / "run.json").read_text())

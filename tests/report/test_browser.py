@@ -62,7 +62,6 @@ def wine_page(wine, folder):
         command="coterie cluster wine.csv -k 3 --id id --pairs pairs.csv -o runs/wine --seed 0",
         notes=["13 numeric columns standardised (mean 0, deviation 1); --no-scale leaves them as they are"],
         seconds=0.12,
-        pictures=False,
     )
 
 
@@ -74,7 +73,7 @@ def many_page(wine, folder):
     )
     with pytest.warns(ViolatedConstraintsWarning):
         model.fit(X, constraints=known)
-    return write_report(folder / "report.html", model, X, pictures=False)
+    return write_report(folder / "report.html", model, X)
 
 
 def hostile_page(wine, folder):
@@ -98,7 +97,6 @@ def hostile_page(wine, folder):
         notes=["z" * 400],
         coordinates=X[:, :2],
         coordinate_names=("c" * 200, "d e f " * 40),
-        pictures=False,
     )
 
 
@@ -111,7 +109,7 @@ def tree_page(wine, folder):
     X = rng.normal(size=(40, 3))
     with pytest.warns(DeadEndWarning):
         model.fit(X, constraints=apart)
-    return write_report(folder / "report.html", model, X, pictures=False)
+    return write_report(folder / "report.html", model, X)
 
 
 PAGES = {"wine": wine_page, "many": many_page, "hostile": hostile_page, "tree": tree_page}

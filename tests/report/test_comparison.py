@@ -84,7 +84,7 @@ def test_spread_leaves_out_what_it_cannot_know(seed):
 
 
 def told(model, X, folder, **words):
-    return Page(write_report(folder / "report.html", model, X, pictures=False, **words)).text
+    return Page(write_report(folder / "report.html", model, X, **words)).text
 
 
 def test_items_left_out_are_said_to_count(tmp_path, seed):

@@ -45,7 +45,7 @@ def assert_harmless(page: Page) -> None:
         assert (attributes.get("href") or "#").startswith("#")
         assert "src" not in attributes
         style = attributes.get("style") or ""
-        assert re.fullmatch(r"((left|width):(calc\()?-?[\d.]+%( - 1px\))?;?)*", style), style
+        assert re.fullmatch(r"((left|width|bottom):(calc\()?-?[\d.]+%( - 1px\))?;?)*", style), style
     assert "alert" not in page.style
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", page.source)
     assert "url(" not in page.style
@@ -96,12 +96,12 @@ def test_groups_labels_and_words(tmp_path, evil, seed):
     label = Constraints.from_labels([evil, evil, "b", "b", *[-1] * 26], source=evil, weight=1e-6)
     with pytest.warns(ViolatedConstraintsWarning):
         model = PCKMeans(3, random_state=3, weight=1e-6).fit(X, constraints=label)
-    page = Page(write_report(tmp_path / "report.html", model, X, features=[evil, "b", evil], pictures=False))
+    page = Page(write_report(tmp_path / "report.html", model, X, features=[evil, "b", evil]))
     assert_harmless(page)
     dense = X.toarray()
     groups = [evil if row % 2 else "other" for row in range(30)]
     sized = SizeConstrainedKMeans(2, group_min=3, random_state=0).fit(dense, groups=groups)
-    page = Page(write_report(tmp_path / "sized.html", sized, dense, groups=groups, pictures=False))
+    page = Page(write_report(tmp_path / "sized.html", sized, dense, groups=groups))
     assert_harmless(page)
 
 
@@ -110,21 +110,21 @@ def test_a_frame_with_hostile_columns(tmp_path, seed):
     rng = np.random.default_rng(seed)
     frame = pandas.DataFrame(rng.normal(size=(30, len(HOSTILE))), columns=HOSTILE)
     model = COPKMeans(3, random_state=0).fit(frame)
-    assert_harmless(Page(write_report(tmp_path / "report.html", model, frame, pictures=False)))
+    assert_harmless(Page(write_report(tmp_path / "report.html", model, frame)))
 
 
 def test_long_names_do_not_fill_the_page(tmp_path, seed):
     X = np.random.default_rng(seed).normal(size=(300, 2))
     ids = [f"{row:04d}" + "x" * 50_000 for row in range(300)]
     model = COPKMeans(2, random_state=0).fit(X)
-    path = write_report(tmp_path / "report.html", model, X, ids=ids, title="y" * 100_000, pictures=False)
+    path = write_report(tmp_path / "report.html", model, X, ids=ids, title="y" * 100_000)
     assert path.stat().st_size < 500_000
     assert_harmless(Page(path))
 
 
 def test_the_policy_forbids_everything_but_the_style(tmp_path, wine):
     model, X, _ = wine
-    page = Page(write_report(tmp_path / "report.html", model, X, pictures=False))
+    page = Page(write_report(tmp_path / "report.html", model, X))
     (policy,) = [meta["content"] for meta in page.all("meta") if meta.get("http-equiv")]
     assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:")
     assert "http" not in page.source.replace("http-equiv", "")

@@ -134,7 +134,7 @@ def test_outcomes_and_prices_by_hand(wine):
                 moves.append((away[target], item, target))
             price, item, target = min(moves)
             assert reason.startswith(f"moving {known.ids[item]} into cluster {target} would cost {price:.3g}")
-            assert reason.endswith("the statement weighs 4" if price > 4 else "speak against it")
+            assert reason.endswith("the constraint weighs 4" if price > 4 else "speak against it")
         seen.add((outcome, reason.split(" ")[0]))
     assert ("broken", "moving") in seen
     assert ("met", "holds") in seen
@@ -146,7 +146,7 @@ def test_counts_are_those_of_the_recount(wine):
     broken = model.violations_
     assert (facts.n_stated, facts.n_broken) == (60, broken.n_broken)
     assert facts.verdict == (
-        f"178 items in 3 clusters. {60 - broken.n_broken} of 60 statements hold; "
+        f"178 items in 3 clusters. {60 - broken.n_broken} of 60 constraints hold; "
         f"{broken.n_broken} were outvoted."
     )
     outcomes = [pair.outcome for pair in facts.statements.pairs]
@@ -163,7 +163,7 @@ def test_a_pair_of_weight_zero_has_no_effect(seed):
     assert table["reason"][0] == "weight 0: it has no effect"
     facts = gather(model, X)
     assert facts.n_stated == 1
-    assert "The statement holds." in facts.verdict
+    assert "The constraint holds." in facts.verdict
 
 
 def test_groups_are_judged_item_by_item():
@@ -182,7 +182,7 @@ def test_groups_are_judged_item_by_item():
     (group,) = facts.statements.groups
     assert group.n_broken == model.violations_.n_broken
     assert facts.n_stated == model.violations_.n_stated == group.n_pairs
-    assert "stated pairs hold" in facts.verdict
+    assert "constraints hold" in facts.verdict
     assert set(facts.lines.ringed.tolist()) == {i for g in model.violations_.groups for i in g.items}
 
 
@@ -202,7 +202,7 @@ def test_statements_that_the_fit_did_not_know(seed):
     i, j = int(np.argmax(model.labels_ == 0)), int(np.argmax(model.labels_ == 1))
     table = constraint_outcomes(model, X, Constraints(must_link=[(i, j)], n_items=len(X)))
     assert table["outcome"] == ["broken"]
-    assert table["reason"] == ["the fit did not know this statement"]
+    assert table["reason"] == ["the fit did not know this constraint"]
 
 
 def test_of_many_statements_some_are_drawn_and_listed(seed):

@@ -65,7 +65,7 @@ def test_every_method(tmp_path, method, form, seed):
     }[form]()
     model = method.build(3, random_state=0)
     model.fit(given, constraints=known)
-    page = written(tmp_path, model, given, pictures=False)
+    page = written(tmp_path, model, given)
     assert method.name in page.text
     assert method.about.source in page.text
     assert page.count("article", "card") == (3 if method.takes_k else model.n_clusters_)
@@ -108,15 +108,15 @@ def test_edges(tmp_path, X, k):
 def test_lists_are_rows_too(tmp_path):
     X = [[0.0, 1.0], [1.0, 0.0], [9.0, 9.0]]
     known = Constraints(must_link=[(0, 1)], n_items=3)
-    page = written(tmp_path, COPKMeans(2, random_state=0).fit(X, constraints=known), X, pictures=False)
-    assert "The statement holds." in page.text
+    page = written(tmp_path, COPKMeans(2, random_state=0).fit(X, constraints=known), X)
+    assert "The constraint holds." in page.text
 
 
 def test_an_empty_cluster_has_a_card(tmp_path):
     X = np.array([[0.0], [0.0], [0.0], [1.0]])
     with pytest.warns(UserWarning, match="distinct clusters"):
         model = COPKMeans(3, random_state=0).fit(X)
-    page = written(tmp_path, model, X, pictures=False)
+    page = written(tmp_path, model, X)
     assert page.count("article", "card") == 3
     assert "empty" in page.text
 
@@ -142,7 +142,7 @@ def test_broken_groups_are_named(tmp_path):
     known = Constraints.from_labels(["a", "a", "b", "b", "a", "a"], weight=0.001).with_ids(list("uvwxyz"))
     with pytest.warns(ViolatedConstraintsWarning):
         model = PCKMeans(2, random_state=0, weight=1.0).fit(X, constraints=known)
-    page = written(tmp_path, model, X, pictures=False)
+    page = written(tmp_path, model, X)
     assert "a: 4 items in clusters" in page.text
     assert "Ringed: breaks a group" in page.text
     assert page.count("circle", "ring") == len({i for g in model.violations_.groups for i in g.items})
@@ -200,17 +200,22 @@ def test_many_points_are_one_path_a_cluster(tmp_path, seed):
     assert drawn == 3000
 
 
-def test_pictures(tmp_path, wine, monkeypatch):
+def test_pictures_are_within_the_page_and_beside_it_where_wanted(tmp_path, wine, monkeypatch):
     model, X, _ = wine
-    write_report(tmp_path / "with" / "report.html", model, X, title="$x^{2$ _ \\frac \U0001f600")
-    for name in ("map.png", "sizes.png", "objective.png"):
-        data = (tmp_path / "with" / name).read_bytes()
+    (tmp_path / "map.png").write_text("the user's own")
+    page = Page(model.report(X, tmp_path / "a.html"))
+    assert {path.name for path in tmp_path.iterdir()} == {"a.html", "map.png"}
+    assert page.count("svg") >= 2  # the map and the objective
+    write_report(tmp_path / "b.html", model, X, title="$x^{2$ _ \\frac \U0001f600", pictures=True)
+    drawn = [f"b-{name}.png" for name in ("map", "objective", "sizes")]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", *drawn, "b.html", "map.png"]
+    for name in drawn:
+        data = (tmp_path / name).read_bytes()
         assert data.startswith(b"\x89PNG")
         assert len(data) > 5_000
-    write_report(tmp_path / "without" / "report.html", model, X, pictures=False)
-    assert [path.name for path in (tmp_path / "without").iterdir()] == ["report.html"]
+    assert (tmp_path / "map.png").read_text() == "the user's own"
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
-    page = written(tmp_path / "missing", model, X)
+    page = written(tmp_path / "missing", model, X, pictures=True)
     assert "No pictures were drawn: matplotlib is not installed" in page.text
     assert [path.name for path in (tmp_path / "missing").iterdir()] == ["report.html"]
 
@@ -237,7 +242,7 @@ def test_the_same_seed_gives_the_same_page(tmp_path, wine):
     model, X, _ = wine
     pages = []
     for name in ("a", "b"):
-        text = write_report(tmp_path / f"{name}.html", model, X, pictures=False).read_text(encoding="utf-8")
+        text = write_report(tmp_path / f"{name}.html", model, X).read_text(encoding="utf-8")
         pages.append(re.sub(r"Made [^.]*\.", "", text))
     assert pages[0] == pages[1]
 

@@ -138,7 +138,7 @@ def cost_of_sizes(model, X, sizes):
 
 
 def read_prices(model, X, folder, **words):
-    page = Page(write_report(folder / "report.html", model, X, plain=None, pictures=False, **words))
+    page = Page(write_report(folder / "report.html", model, X, plain=None, **words))
     return [row.price for row in gather(model, X, plain=None, **words).sizes.rows], page.text
 
 

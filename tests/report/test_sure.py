@@ -209,7 +209,7 @@ def test_a_stated_confidence_is_what_a_pair_weighs():
 def test_every_mixture_has_the_part_and_sizes_of_pages_stay_small(tmp_path, seed):
     X, _, known = overlapping(seed, 3000)
     model = ConstrainedGaussianMixture(2, random_state=0).fit(X, constraints=known)
-    page = written(tmp_path, model, X, pictures=False)
+    page = written(tmp_path, model, X)
     assert page.count("path", "many") == 4  # sure and in doubt, for each cluster
     assert page.count("path", "doubt") == 2
     assert "Pale: in doubt" in page.text
@@ -220,10 +220,10 @@ def test_every_mixture_has_the_part_and_sizes_of_pages_stay_small(tmp_path, seed
 def test_where_nothing_is_in_doubt(tmp_path, seed):
     X = np.repeat([[0.0, 0.0], [90.0, 90.0]], 20, axis=0) + np.random.default_rng(seed).normal(size=(40, 2))
     model = ConstrainedGaussianMixture(2, random_state=0).fit(X)
-    page = written(tmp_path, model, X, pictures=False)
+    page = written(tmp_path, model, X)
     assert "No item is in doubt" in page.text
     assert "Hollow" not in page.text
-    assert "Statements in doubt" not in page.text
+    assert "Constraints in doubt" not in page.text
 
 
 @outvoted
@@ -231,7 +231,7 @@ def test_distances_alone_have_doubts_too(tmp_path, seed):
     X, _, known = overlapping(seed, 40)
     far = ((X[:, None] - X) ** 2).sum(axis=-1)
     model = PairwiseClustering(2, metric="precomputed", random_state=0).fit(far, constraints=known)
-    page = written(tmp_path, model, far, pictures=False)
+    page = written(tmp_path, model, far)
     assert "read them as an order, not as chances" in page.text
     assert "after each sweep from there" in page.text
     reasons = constraint_outcomes(model, far)["reason"]
@@ -258,4 +258,4 @@ def test_a_mixture_without_density_has_a_page(tmp_path):
     page = model.report(X, tmp_path / "page.html").read_text(encoding="utf-8")
     assert "The centre of a cluster is here the mean of its items." in page
     # broken because the way is long: squared distances on both sides
-    assert "the statement weighs 0.01" in page
+    assert "the constraint weighs 0.01" in page

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie._words import count_of, listed
-from coterie.report._page.html import LONGEST_NAME, Markup, cut, name_of, shape, shown, tag, together
+from coterie.report._page.html import LONGEST_NAME, Markup, cut, name_of, shown, tag, together
 from coterie.report._page.numbers import beside, number, percent, seconds, signed, value_of, whole
 from tests.report.pages import Page
 
@@ -41,9 +41,9 @@ def test_attributes():
     assert tag("a", class_="x", aria_label="y", hidden=True, title=None, open=False) == (
         '<a class="x" aria-label="y" hidden></a>'
     )
-    assert tag("meta", name="a") == '<meta name="a">'
-    assert shape("circle", r=1) == '<circle r="1"/>'
-    assert shape("circle", tag("title", "t"), r=1) == '<circle r="1"><title>t</title></circle>'
+    assert tag("meta", name="a") == '<meta name="a"/>'
+    assert tag("circle", r=1) == '<circle r="1"/>'
+    assert tag("circle", tag("title", "t"), r=1) == '<circle r="1"><title>t</title></circle>'
 
 
 @pytest.mark.parametrize(

@@ -31,13 +31,14 @@ def test_a_tree_on_neighbours(tmp_path, seed):
     X, edges = grid(np.random.default_rng(seed))
     known = Constraints(must_link=[(0, 1)], cannot_link=[(0, 35)], n_items=36)
     model = ConstrainedLinkage(4, connectivity=edges).fit(X, constraints=known)
-    page = written(tmp_path, model, X)
+    page = written(tmp_path, model, X, pictures=True)
     assert "Merging" in page.text
     assert "every cluster is connected" in page.text
     assert "The graph of neighbours is in one piece." in page.text
     assert f"{model.n_iter_} merges of 36 items, of which 1 only join" in page.text
     assert "along the same neighbours" in page.text
-    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "map.png", "sizes.png", "merges.png"}
+    drawn = {f"report-{name}.png" for name in ("map", "sizes", "merges")}
+    assert {path.name for path in tmp_path.iterdir()} == {"report.html", *drawn}
     # heights rise; nothing on the page says that they are made small, or come to rest
     for word in ("half-step", "came to rest", "stopped by itself", "iteration", "better start"):
         assert word not in page.text
@@ -49,7 +50,7 @@ def test_islands_are_said(tmp_path, seed):
     cut = edges[~((column == [1, 2]).all(axis=1) | (column == [4, 5]).all(axis=1))]
     model = ConstrainedLinkage(5, connectivity=cut).fit(X)
     assert model.n_islands_ == 3
-    page = written(tmp_path, model, X, pictures=False)
+    page = written(tmp_path, model, X)
     assert "The graph of neighbours has 3 islands, of 18, 12, 6 items" in page.text
 
 
@@ -93,7 +94,7 @@ def test_a_repair_is_said(tmp_path, seed):
     X, known = tangled(seed)
     model = ConstrainedLinkage(2, linkage="complete").fit(X, constraints=known)
     assert model.repaired_
-    page = written(tmp_path, model, X, pictures=False)
+    page = written(tmp_path, model, X)
     assert f"Merging ended at {model.n_roots_} clusters, not 2" in page.text
     assert "no cut of the tree" in page.text
     assert "not of the page" in page.text  # the numbers of the clusters in what follows
@@ -106,7 +107,7 @@ def test_more_clusters_than_asked_for(tmp_path, seed):
     X, known = tangled(seed)
     with pytest.warns(DeadEndWarning):
         model = ConstrainedLinkage(2, linkage="complete", on_dead_end="warn").fit(X, constraints=known)
-    page = written(tmp_path, model, X, pictures=False)
+    page = written(tmp_path, model, X)
     assert model.n_clusters_ > 2
     assert f"40 items in {model.n_clusters_} clusters; 2 were asked for." in page.text
     assert page.count("article", "card") == model.n_clusters_
@@ -121,7 +122,7 @@ def test_many_blocks_are_cut(tmp_path):
     known = Constraints.distinct(["same"] * 20)
     with pytest.warns(DeadEndWarning):
         model = ConstrainedLinkage(3, on_dead_end="warn").fit(X, constraints=known)
-    page = written(tmp_path, model, X, pictures=False)
+    page = written(tmp_path, model, X)
     assert "160 more pairs are not listed." in page.text
 
 
@@ -130,7 +131,7 @@ def test_distances_that_were_given(tmp_path, linkage, seed):
     X = np.random.default_rng(seed).normal(size=(40, 2))
     far = np.linalg.norm(X[:, None] - X, axis=2)
     model = ConstrainedLinkage(3, linkage=linkage, metric="precomputed").fit(far)
-    page = written(tmp_path, model, far, pictures=False)
+    page = written(tmp_path, model, far)
     assert "scaled distances" in page.text
     assert "a small mean distance to the items of the cluster" in page.text
     typical = gather(model, far).cards[0].typical[0]
@@ -143,7 +144,7 @@ def test_cosine_measures_angles(tmp_path, form, seed):
     rng = np.random.default_rng(seed)
     X = np.abs(rng.normal(size=(40, 4))) * rng.uniform(0.1, 50.0, size=(40, 1))
     model = ConstrainedLinkage(3, linkage="average", metric="cosine").fit(form(X))
-    assert "the mean direction of its items" in written(tmp_path, model, form(X), pictures=False).text
+    assert "the mean direction of its items" in written(tmp_path, model, form(X)).text
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     for card in gather(model, form(X)).cards:
         inside = np.flatnonzero(model.labels_ == card.cluster)
@@ -165,22 +166,22 @@ def test_a_number_of_clusters_that_was_found(tmp_path, seed):
 def test_a_threshold_instead_of_a_number(tmp_path, seed):
     X = np.random.default_rng(seed).normal(size=(30, 2))
     model = ConstrainedLinkage(None, distance_threshold=2.0).fit(X)
-    page = written(tmp_path, model, X, pictures=False)
+    page = written(tmp_path, model, X)
     assert f"30 items in {model.n_clusters_} clusters" in page.text
     assert "were asked for" not in page.text
     assert "the next one would be at" in page.text
 
 
-def test_categories_are_refused_by_column(tmp_path):
-    X = np.array([["red", 1.0], ["blue", 2.0], ["red", 3.0]], dtype=object)
-    model = COPCobweb(categorical_features=[0]).fit(X)
-    with pytest.raises(ValueError, match="column 0 holds other values"):
-        written(tmp_path, model, X)
-    known = Constraints(must_link=[(0, 2)], n_items=3)
+def test_categories_are_told_as_shares(tmp_path):
+    X = np.array([["red", 1.0], ["blue", 2.0], ["red", 3.0]] * 5, dtype=object)
+    known = Constraints(must_link=[(0, 2)], n_items=15)
     model = COPCobweb(categorical_features=[0]).fit(X, constraints=known)
-    ones = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 2.0], [1.0, 0.0, 3.0]])
-    page = written(tmp_path, model, ones, pictures=False)  # other columns than those of the fit
-    assert "The statement holds." in page.text
+    page = written(tmp_path, model, X)
+    assert "column 0 = red" in page.text
+    assert "The constraint holds." in page.text
+    ones = np.column_stack([X[:, 0] == "red", X[:, 0] == "blue", X[:, 1]]).astype(float)
+    page = written(tmp_path, model, ones)  # other columns than those of the fit
+    assert "The constraint holds." in page.text
     assert not any(part["id"] == "comparison" for part in page.all("section"))
     assert constraint_outcomes(model, ones)["outcome"] == ["met"]
 
@@ -188,6 +189,6 @@ def test_categories_are_refused_by_column(tmp_path):
 def test_a_long_course_is_thinned(tmp_path, seed):
     X = np.random.default_rng(seed).normal(size=(3000, 2))
     model = ConstrainedLinkage(3, linkage="single").fit(X)
-    page = written(tmp_path, model, X, pictures=False)
+    page = written(tmp_path, model, X)
     line = next(one for one in page.all("polyline"))
     assert len(re.findall(",", line["points"])) == 1000

@@ -28,7 +28,7 @@ def weighted(seed):
 
 
 def page_of(model, X, folder, **words):
-    return Page(write_report(folder / "report.html", model, X, pictures=False, **words))
+    return Page(write_report(folder / "report.html", model, X, **words))
 
 
 def test_costs_count_the_weights(weighted, tmp_path):
@@ -87,7 +87,7 @@ def test_statements_that_guide_the_start_alone():
     model = SeededKMeans(2, random_state=0)
     model.fit(X, constraints=Constraints.from_labels([0, 0, 1, 1, -1, -1]), sample_weight=np.ones(6))
     (reason,) = constraint_outcomes(model, X, Constraints(must_link=[(0, 5)], n_items=6))["reason"]
-    assert reason.startswith("statements only guide the start; what it would cost to meet it cannot be said")
+    assert reason.startswith("constraints only guide the start; what it would cost to meet it cannot be said")
 
 
 def test_one_weight_for_all(weighted):

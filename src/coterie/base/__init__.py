@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         whole,
     )
     from coterie.base._progress import AUTO_STARTS, Starts, Step, best_of_starts, clearly_less, progress
+    from coterie.base._same_rows import changed_row
     from coterie.base._sample_weight import check_sample_weight
     from coterie.base._warn import warn_of_empty_clusters, warn_user
 

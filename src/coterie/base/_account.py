@@ -15,6 +15,7 @@ import numpy as np
 from coterie._arrays import Floats, Index
 from coterie._words import count_of
 from coterie.base._about import About
+from coterie.base._cluster_names import cluster_names
 from coterie.constraints import Constraints
 
 BOUNDS = ("size_min", "size_max", "group_min", "group_max")
@@ -22,26 +23,16 @@ BOUNDS = ("size_min", "size_max", "group_min", "group_max")
 
 @dataclass(frozen=True)
 class Price:
-    """What things cost in the objective of a model.
-
-    Attributes
-    ----------
-    power, objective_factor : float
-        An item at distance x of its cluster costs `objective_factor * x**power`.
-    statement : float or None
-        What a broken statement of strength 1 costs; None if statements have no price, or no common one.
-    stated : float or None
-        The same for a pair with a confidence; None: as `statement`. Of a mixture its log-odds are all it
-        costs, and these are in its strength already.
-    tells : bool
-        Whether costs of items follow from distances to clusters; not where a method only knows pairs.
-    """
+    """What things cost in the objective of a model: an item at distance x `objective_factor * x**power`."""
 
     power: float = 1.0
     objective_factor: float = 1.0
+    # a broken statement of strength 1; None if statements have no price, or no common one
     statement: float | None = None
+    # the same for a pair with a confidence, None: as `statement`. Of a mixture its log-odds are all it costs,
+    # and these are in its strength already
     stated: float | None = None
-    tells: bool = True
+    tells: bool = True  # whether costs follow from distances to clusters; not where a method only knows pairs
 
     def of(self, distance: Floats) -> Floats:
         """What distances cost."""
@@ -50,97 +41,46 @@ class Price:
 
 @dataclass(frozen=True)
 class Trace:
-    """A number that was followed through the fit, and the words around its drawing.
+    """A number that was followed through the fit, and the words around its drawing."""
 
-    Attributes
-    ----------
-    values : array
-        The values, in order.
-    title, text : str
-        What they are: in a line, and in a paragraph.
-    step, value : str
-        Names of the axes.
-    first, stride : float
-        Where the first value stands on the axis of the steps, and how far apart two of them are.
-    ends : tuple of str
-        What the first and the last value are called.
-    picture : str
-        The file of the picture.
-    mark : float or None
-        A step to point at.
-    """
-
-    values: Floats
-    title: str = "The objective after each half-step"
+    values: Floats  # in order
+    title: str = "The objective after each half-step"  # what they are: in a line, and in a paragraph
     text: str = ""
-    step: str = "iteration"
+    step: str = "iteration"  # names of the axes
     value: str = "objective"
-    first: float = 0.0
+    first: float = 0.0  # where the first value stands on the axis of the steps, and how far apart two are
     stride: float = 0.5
-    ends: tuple[str, str] = ("start", "end")
-    picture: str = "objective.png"
-    mark: float | None = None
+    ends: tuple[str, str] = ("start", "end")  # what the first and the last value are called
+    picture: str = "objective.png"  # the end of the name of its picture, as a file
+    mark: float | None = None  # a step to point at
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page that only this family has.
+    """A part of the page that only this family has."""
 
-    Attributes
-    ----------
-    key, title : str
-        Its place on the page, and its heading.
-    text : str
-        A paragraph, in small print.
-    trace : Trace or None
-        A drawing below it.
-    remark : str or None
-        A paragraph below that.
-    heading, note : str
-        Above the list that ends it.
-    listed : tuple of str
-        The list; empty: there is none.
-    n_left_out : int
-        How many more there would be.
-    """
-
-    key: str
+    key: str  # its place on the page
     title: str
-    text: str
-    trace: Trace | None = None
+    text: str  # a paragraph, in small print
+    trace: Trace | None = None  # a drawing below it, and a paragraph below that
     remark: str | None = None
-    heading: str = ""
+    heading: str = ""  # above the list that ends it, and a note there
     note: str = ""
     listed: tuple[str, ...] = ()
-    n_left_out: int = 0
+    n_left_out: int = 0  # how many more there would be in the list
 
 
 @dataclass(frozen=True)
 class Certainty:
-    """How probable the clusters are, where a model knows.
+    """How probable the clusters are, where a model knows."""
 
-    Attributes
-    ----------
-    probabilities : array of shape (n_items, n_clusters)
-        Of each cluster for each item.
-    agreement : array of shape (n_pairs,) or None
-        How probable it is that the ends of a stated pair are together: must-links, then cannot-links.
-    inference : str or None
-        How the probabilities were found.
-    dropped : Constraints or None
-        Statements that could not be counted in them.
-    collapsed : tuple of int
-        Clusters that shrank to almost nothing in some direction.
-    remark : str or None
-        What else to know about them.
-    """
-
-    probabilities: Floats
+    probabilities: Floats  # of each cluster (columns) for each item (rows)
+    # how probable it is that the ends of a stated pair are together: must-links, then cannot-links
     agreement: Floats | None = None
-    inference: str | None = None
-    dropped: Constraints | None = None
-    collapsed: tuple[int, ...] = ()
-    remark: str | None = None
+    inference: str | None = None  # how the probabilities were found
+    dropped: Constraints | None = None  # statements that could not be counted in them
+    collapsed: tuple[int, ...] = ()  # clusters that shrank to almost nothing in some direction
+    remark: str | None = None  # what else to know about them
 
     def own(self, labels: Index) -> Floats:
         """The probability of the cluster that each item is in; most often, but not always, the largest."""
@@ -150,110 +90,54 @@ class Certainty:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds on sizes as the user gave them, and what came of them.
-
-    Attributes
-    ----------
-    size_min, size_max, group_min, group_max
-        As the parameters of these names.
-    cap : float or None
-        The largest size in numbers, where it is all there is: it has no price.
-    prices, group_prices : array or None
-        What a bound costs: by cluster; by cluster and group.
-    spare : bool
-        Whether items may be left out of all clusters.
-    """
+    """Bounds on sizes as the user gave them, and what came of them."""
 
     size_min: Any = None
     size_max: Any = None
     group_min: Any = None
     group_max: Any = None
-    cap: float | None = None
-    prices: Floats | None = None
+    cap: float | None = None  # the largest size in numbers, where it is all there is: it has no price
+    prices: Floats | None = None  # what a bound costs: by cluster; by cluster and group
     group_prices: Floats | None = None
-    spare: bool = False
+    spare: bool = False  # whether items may be left out of all clusters
 
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """What there is to know of a fitted model.
+    """What there is to know of a fitted model."""
 
-    Attributes
-    ----------
-    what, source : str or None
-        What the method does with what the user knows, and where it comes from.
-    obeys : {"all", "hard", "none"}
-        Which statements hold in the outcome.
-    known : Constraints or None
-        What the fit was told.
-    asked : int or None
-        How many clusters were asked for.
-    n_clusters : int
-        How many there are, those that hold nothing included.
-    n_features, features : int, names or None
-        What the columns of the fit were.
-    weighted : bool
-        Whether the fit was given weights of items.
-    metric : {"euclidean", "cosine", "precomputed"}
-        How items are compared where `distances` are missing; "precomputed": the rows of X are distances.
-    distances : callable or None
-        A function of some rows of X to their distances to all clusters; None: it has none of its own, and the
-        means of the clusters stand for them.
-    centre : str
-        What the centre of a cluster is, where the method itself has none.
-    measure, cost : str, callable or None
-        What the method adds up, and ``cost(X, labels, sample_weight)``: the sum with the best centres for
-        these labels, so that two labellings are compared like with like. None: nobody knows, or it takes
-        too long.
-    gain : str
-        Why less may be added up with statements than without, where that happens.
-    price : Price
-        What a broken statement costs, beside the distances.
-    trace : Trace or None
-        How the objective fell.
-    certainty : Certainty or None
-        Probabilities, where there are some.
-    sizes : array of shape (n_clusters,) or None
-        Sizes of the clusters, where items do not count one each.
-    bounds : Bounds or None
-        Bounds on sizes, where some were given.
-    graph : csr_array or None
-        The neighbours along which clusters are connected.
-    feature_weights : array of shape (n_features,) or None
-        How much each feature counts, where that was learned.
-    sections : tuple of Section
-        Parts of the page of its own.
-    figures : mapping
-        More numbers and words of the outcome, for machines (`run.json`).
-    remarks : tuple of str
-        What the command line says beside what it says of every fit.
-    """
-
-    what: str | None = None
+    what: str | None = None  # what the method does with what the user knows, and where it comes from
     source: str | None = None
-    obeys: str = "hard"
-    known: Constraints | None = None
-    asked: int | None = None
-    n_clusters: int = 0
-    n_features: int | None = None
+    obeys: str = "hard"  # which statements hold in the outcome: "all", "hard" or "none"
+    known: Constraints | None = None  # what the fit was told
+    asked: int | None = None  # how many clusters were asked for
+    n_clusters: int = 0  # how many there are, those that hold nothing included
+    n_features: int | None = None  # of the fit, and their names
     features: Any = None
-    weighted: bool = False
+    row_marks: Floats | None = None  # by which the rows of the fit are known again: see `_same_rows`
+    weighted: bool = False  # whether the fit was given weights of items
+    # how items are compared where `distances` are missing: "euclidean", "cosine" or "precomputed" (in X)
     metric: str = "euclidean"
+    # some rows of X to their distances to all clusters; None: the means of the clusters stand for these
     distances: Callable[[Any], Floats] | None = None
-    centre: str = ""
-    measure: str = "distance"
+    centre: str = ""  # what the centre of a cluster is, where the method itself has none
+    measure: str = "distance"  # what the method adds up
+    # ``cost(X, labels, sample_weight)``: that sum with the best centres for these labels, so that labellings
+    # are compared like with like. None: nobody knows, or it takes too long
     cost: Callable[[Any, Index, Floats | None], float | None] | None = None
+    # why less may be added up with statements than without, where that happens
     gain: str = "it may have led to a better start, or this is chance"
-    price: Price = Price()
-    trace: Trace | None = None
+    price: Price = Price()  # what a broken statement costs, beside the distances
+    trace: Trace | None = None  # how the objective fell
     certainty: Certainty | None = None
-    sizes: Floats | None = None
-    bounds: Bounds | None = None
-    graph: Any = None
-    feature_weights: Floats | None = None
-    sections: tuple[Section, ...] = ()
-    figures: Mapping[str, Any] = field(default_factory=dict)
-    remarks: tuple[str, ...] = ()
+    names: tuple[str | None, ...] = ()  # of the clusters, after known labels; empty: they have numbers alone
+    sizes: Floats | None = None  # of the clusters, where items do not count one each
+    bounds: Bounds | None = None  # on sizes, where some were given
+    graph: Any = None  # the neighbours along which clusters are connected
+    feature_weights: Floats | None = None  # how much each feature counts, where that was learned
+    sections: tuple[Section, ...] = ()  # parts of the page of its own
+    figures: Mapping[str, Any] = field(default_factory=dict)  # more of the outcome, for machines (`run.json`)
+    remarks: tuple[str, ...] = ()  # what the command line says beside what it says of every fit
 
 
 def account_of(model: Any) -> Account:
@@ -275,15 +159,19 @@ def read_account(model: Any) -> Account:
     transform = getattr(model, "transform", None)
     bounds: dict[str, Any] = {name: getattr(model, name, None) for name in BOUNDS}
     sizes = getattr(model, "sizes_", None)
+    n_clusters = max(int(found), int(np.max(model.labels_, initial=-1)) + 1)
+    known = getattr(model, "constraints_", None)
     return Account(
         what=None if about is None else about.what,
         source=None if about is None else about.source,
         obeys=getattr(model, "obeys", "hard"),
-        known=getattr(model, "constraints_", None),
+        known=known,
         asked=asked,
-        n_clusters=max(int(found), int(np.max(model.labels_, initial=-1)) + 1),
+        n_clusters=n_clusters,
+        names=cluster_names(known, model.labels_, n_clusters),
         n_features=getattr(model, "n_features_in_", None),
         features=getattr(model, "feature_names_in_", None),
+        row_marks=getattr(model, "_row_marks", None),
         weighted=bool(getattr(model, "_weighted", False)),
         metric=metric,
         distances=transform,
@@ -327,7 +215,7 @@ def objective_words(model: Any, counted: str = "distances to the centres", price
         prices = _price(model, True).statement is not None
     known = getattr(model, "constraints_", None)
     if prices and known:
-        counted += ", and what broken statements cost"
+        counted += ", and what broken constraints cost"
     at_rest = "the last step gained nothing"
     if getattr(model, "tol", 0.0) > 0:
         at_rest = "the centres moved no more than tol, so little was left to gain"

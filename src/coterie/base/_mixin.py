@@ -32,6 +32,7 @@ from coterie.base._about import About
 from coterie.base._account import Account, read_account
 from coterie.base._parameters import Rule, check_parameters
 from coterie.base._progress import CallbackSupportMixin, with_callbacks
+from coterie.base._same_rows import mark_rows
 from coterie.base._warn import warn_user
 from coterie.constraints import ALL_KINDS, Constraints, Violations, as_constraints
 from coterie.exceptions import (
@@ -143,7 +144,7 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
             if n_clusters > X.shape[0]:
                 raise ParameterError(f"{word}={n_clusters}, but X has n_samples={X.shape[0]} rows.", word)
             self._require_feasible(known, n_clusters)
-        self._known = known
+        self._known, self._row_marks = known, mark_rows(X)
         return X, known
 
     def _require_feasible(self, known: Constraints, n_clusters: int, nonempty: bool = True) -> None:
@@ -170,7 +171,7 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         return read_account(self)
 
     def report(self, X: Any, path: Any, **words: Any) -> Any:
-        """Write what came out as a page (HTML, one file) with pictures beside it.
+        """Write what came out as a page (HTML, one file, pictures within).
 
         Parameters
         ----------

@@ -65,6 +65,7 @@ def cluster(
     force: Force = False,
     title: Title = None,
     report: option.Report = True,
+    pictures: option.Pictures = False,
     plan: option.Plan = False,
     json: Json = False,
 ) -> int:
@@ -72,7 +73,8 @@ def cluster(
     from coterie.cli.commands.cluster import cluster as work
 
     target = Path(f"{request.data.name.split('.')[0] or 'table'}-clusters") if out is None else out
-    return work(request, Screen(json), target, force=force, title=title, report=report, plan_only=plan)
+    written = {"report": report, "pictures": pictures}
+    return work(request, Screen(json), target, force=force, title=title, plan_only=plan, **written)
 
 
 @_command(["data", "pairs", "clusters", "id_column", "labels", "distinct", "across"], clusters=option.AnyK)
@@ -129,12 +131,13 @@ def report(
     ],
     map: option.MapColumns = None,
     title: Title = None,
+    pictures: option.Pictures = False,
     json: Json = False,
 ) -> int:
     """Write the report of a finished run again, with another map or title."""
     from coterie.cli.commands.report import report as work
 
-    return work(run, Screen(json), map_columns=map, title=title)
+    return work(run, Screen(json), map_columns=map, title=title, pictures=pictures)
 
 
 @app.callback(invoke_without_command=True)

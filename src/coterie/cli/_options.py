@@ -48,7 +48,8 @@ Folder = Annotated[
     Path | None, _option(OUT, "-o --out", "Folder to write; default: the table's name.", readable=False)
 ]
 File = Annotated[Path | None, _option(None, "-o --out", "File to write; default: NAME-clusters beside you.")]
-Report = Annotated[bool, _shown(OUT, "--report/--no-report", "Write report.html and pictures.")]
+Report = Annotated[bool, _shown(OUT, "--report/--no-report", "Write report.html.")]
+Pictures = Annotated[bool, _shown(OUT, "--pictures", "Write the pictures of the report as PNG, too.")]
 Plan = Annotated[bool, _shown(OUT, "--plan", "Say what would be done, and do not do it.")]
 Methods = Annotated[
     list[str] | None, _option(None, "--methods", "Which (with commas); default: all that fit.")

@@ -1,4 +1,4 @@
-"""The report: one page (HTML, a single file) that shows what came out, and pictures for slides beside it."""
+"""The report: one page (HTML, a single file) that shows what came out; pictures for slides where wanted."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Pictures for slides, on a light background: map.png, sizes.png, objective.png. Needs matplotlib."""
+"""Pictures for slides, on a light background, as PNG beside the page. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import numpy as np
 from coterie.base import Trace
 from coterie.report._facts.doubt import IN_DOUBT
 from coterie.report._facts.gather import Facts
+from coterie.report._facts.map import point_size
 from coterie.report._page.colours import LIGHT, LIGHT_THEME, marker_of
 from coterie.report._page.html import cut
 from coterie.report._page.numbers import percent, whole
-from coterie.report._page.svg import CROWD, point_size, steps_of
+from coterie.report._page.svg import CROWD, steps_of
 
 _MISSING = 'No pictures were drawn: matplotlib is not installed (pip install "coterie[plot]").'
 _SIZE = 10.0, 6.0
@@ -27,8 +28,8 @@ _MOST_NAMED = 20
 _MOST_BARS = 40
 
 
-def draw_pictures(facts: Facts, folder: Path) -> str | None:
-    """Write the pictures; or say why not."""
+def draw_pictures(facts: Facts, page: Path) -> str | None:
+    """Write the pictures under names made from that of the page (`a.html`: `a-map.png`); or say why not."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -45,12 +46,16 @@ def draw_pictures(facts: Facts, folder: Path) -> str | None:
             for side in ("top", "right"):
                 axes.spines[side].set_visible(False)
             draw(axes)
-            figure.savefig(folder / name, bbox_inches="tight", pad_inches=0.25)
+            figure.savefig(page.with_name(f"{page.stem}-{name}"), bbox_inches="tight", pad_inches=0.25)
     return None
 
 
 def _title(axes: Any, text: str) -> None:
     axes.set_title(textwrap.fill(cut(text, 300), 92), loc="left", fontsize=13, parse_math=False)
+
+
+def _called(facts: Facts, cluster: int) -> str:
+    return f"cluster {facts.called(cluster)}".replace("$", r"\$")  # a label is no formula
 
 
 def _colour(cluster: int) -> str:
@@ -67,32 +72,34 @@ def _draw_map(facts: Facts, axes: Any) -> None:
     largest = set(np.argsort(-facts.counts, kind="stable")[:_MOST_NAMED].tolist())
     for cluster in np.unique(labels).tolist():
         mine = labels == cluster
-        name = "left out" if cluster < 0 else f"cluster {cluster} ({int(facts.counts[cluster]):,})"
+        size = f" ({int(facts.counts[cluster]):,})"
+        name = "left out" if cluster < 0 else _called(facts, cluster) + size
         named = cluster < 0 or cluster in largest
-        look = {"s": area, "color": _colour(cluster), "marker": _MARKER[marker_of(cluster)]}
+        look: dict[str, Any] = {"s": area, "color": _colour(cluster), "marker": _MARKER[marker_of(cluster)]}
         axes.scatter(*place[mine & ~doubt].T, **look, linewidths=0, alpha=0.8, label=name if named else None)
         axes.scatter(*place[mine & doubt].T, **{**look, "facecolor": "none"}, linewidths=1.2)
-    from matplotlib.collections import PathCollection
+    from matplotlib.collections import LineCollection, PathCollection
 
+    crossing = labels[shown.edges[:, 0]] != labels[shown.edges[:, 1]]
+    for some, style in ((crossing, "--"), (~crossing, "-")):
+        look = {"colors": LIGHT_THEME["soft"], "linewidths": 0.6, "linestyles": style, "zorder": 0}
+        axes.add_collection(LineCollection(place[shown.edges[some]], **look))
     position = {item: at for at, item in enumerate(shown.items.tolist())}
-    styles = {"must-link": "-", "cannot-link": (0, (4, 3))}
-    seen: set[tuple[str, bool]] = set()
-    crowded = len(facts.lines.lines) > CROWD
+    drawn: dict[tuple[bool, str], list[Any]] = {}
     for line in facts.lines.lines:
-        if line.i not in position or line.j not in position:
-            continue
-        ends = place[[position[line.i], position[line.j]]]
-        key = line.kind, line.broken
-        axes.plot(
-            *ends.T,
-            linestyle=styles[line.kind],
-            color=LIGHT_THEME["broken"] if line.broken else LIGHT_THEME["ink"],
-            linewidth=(1.4 if crowded else 2.2) if line.broken else 0.9,
-            alpha=1.0 if line.broken else (0.22 if crowded else 0.5),
-            label=None if key in seen else line.kind + (", broken" if line.broken else ""),
-        )
-        seen.add(key)
-    axes.set(xticks=[], yticks=[], aspect="equal")
+        if line.i in position and line.j in position:
+            ends = place[[position[line.i], position[line.j]]]
+            drawn.setdefault((line.broken, line.kind), []).append(ends)
+    crowded = len(facts.lines.lines) > CROWD
+    for (broken, kind), lines in drawn.items():
+        look = {"colors": LIGHT_THEME["ink"], "linewidths": 0.9, "alpha": 0.22 if crowded else 0.5}
+        if broken:
+            look = {"colors": LIGHT_THEME["broken"], "linewidths": 1.4 if crowded else 2.2}
+        look["linestyles"] = "-" if kind == "must-link" else (0, (4, 3))
+        axes.add_collection(LineCollection(lines, label=kind + (", broken" if broken else ""), **look))
+    for axis, some, scale in zip((axes.xaxis, axes.yaxis), shown.ticks, (1.0, shown.ratio), strict=True):
+        axis.set_ticks([at * scale for at, _ in some], [text for _, text in some])
+    axes.set_aspect("equal")
     axes.set_xlabel(cut(shown.axes[0], 80), parse_math=False)
     axes.set_ylabel(cut(shown.axes[1], 60), parse_math=False)
     _title(axes, facts.verdict)
@@ -111,7 +118,7 @@ def _draw_map(facts: Facts, axes: Any) -> None:
 def _draw_sizes(facts: Facts, axes: Any) -> None:
     rows = sorted(facts.sizes.rows, key=lambda row: -row.size)[:_MOST_BARS]
     rows = sorted(rows, key=lambda row: -row.cluster)
-    names = [f"cluster {row.cluster}" for row in rows]
+    names = [_called(facts, row.cluster) for row in rows]
     bars = axes.barh(
         names, [row.size for row in rows], color=[_colour(row.cluster) for row in rows], height=0.7
     )

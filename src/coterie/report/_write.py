@@ -28,25 +28,27 @@ def write_report(
     sample_weight: Any = None,
     size_weight: Any = None,
     groups: Any = None,
+    texts: Sequence[str] | None = None,
     title: str | None = None,
     command: str | None = None,
     notes: Sequence[str] = (),
     seconds: float | None = None,
-    pictures: bool = True,
+    pictures: bool = False,
     random_state: int = 0,
 ) -> Path:
-    """Write what came out of a fit as a page that needs nothing else, and pictures beside it.
+    """Write what came out of a fit as a page that holds its pictures and needs nothing else.
 
     Parameters
     ----------
     path : path
         The file to write; it ends in .html. Its folder is made where it is missing.
-    model : fitted clusterer
+    model : fitted clusterer, or a fitted pipeline that ends in one
         What came out.
     X : array, sparse matrix or data frame
-        The rows of the fit.
+        The rows of the fit; others are refused. Of a pipeline what it was given: the clusters are then told
+        in these columns and their units, be they numbers, categories or texts.
     constraints : Constraints or partial labels, optional
-        The statements to judge; by default those of the fit.
+        The constraints to judge; by default those of the fit.
     ids : array of shape (n_items,), optional
         Your name of each item; by default the ids of the constraints, else row numbers.
     features : sequence, optional
@@ -56,13 +58,15 @@ def write_report(
     coordinate_names : sequence of two str, optional
         What they are; by default the columns of the data frame.
     plain : "auto", array of shape (n_items,) or None
-        Labels without what is known, to compare with. "auto" fits the same method without statements and
+        Labels without what is known, to compare with. "auto" fits the same method without constraints and
         bounds; None leaves the comparison out.
     chosen_k : ChosenK, optional
         How the number of clusters was chosen, as `coterie.choose_k` tells: the page shows it.
     sample_weight, size_weight, groups : array of shape (n_items,), optional
         What else `fit` was given, so that the comparison is fair and bounds are counted as they were.
         Where the `sample_weight` of a fit is missing the page leaves out costs, and says so.
+    texts : sequence of str, optional
+        The text of each item, where items are texts: cards show how those of typical items begin.
     title : str, optional
         Heading of the page.
     command : str, optional
@@ -71,11 +75,11 @@ def write_report(
         What the page says about how it was made, for example how columns were scaled.
     seconds : float, optional
         How long the fit took.
-    pictures : bool, default True
-        Whether to write map.png, sizes.png and objective.png (of a tree: merges.png) beside the page; the
-        page says so where matplotlib is missing.
+    pictures : bool, default False
+        Whether to write the pictures for slides, too: beside `a.html` as a-map.png, a-sizes.png and
+        a-objective.png (of a tree: a-merges.png). The page says so where matplotlib is missing.
     random_state : int, default 0
-        Seed of samples of items and statements.
+        Seed of samples of items and constraints.
 
     Returns
     -------
@@ -95,33 +99,18 @@ def write_report(
     >>> known = Constraints(must_link=[(0, 1)], cannot_link=[(1, 2)], n_items=4)
     >>> model = COPKMeans(2, random_state=0).fit(X, constraints=known)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = write_report(f"{folder}/report.html", model, X, pictures=False)
-    ...     "All 2 statements hold." in page.read_text(encoding="utf-8")
+    ...     page = write_report(f"{folder}/report.html", model, X)
+    ...     "All 2 constraints hold." in page.read_text(encoding="utf-8")
     True
     """
+    words = {
+        name: given for name, given in locals().items() if name not in ("path", "model", "X", "pictures")
+    }
     path = Path(path)
     if path.suffix.lower() not in _ENDINGS:
         raise ValueError(f"the report is a page: its path must end in .html; got {str(path)!r}.")
-    facts = gather(
-        model,
-        X,
-        constraints=constraints,
-        ids=ids,
-        features=features,
-        coordinates=coordinates,
-        coordinate_names=coordinate_names,
-        plain=plain,
-        chosen_k=chosen_k,
-        sample_weight=sample_weight,
-        size_weight=size_weight,
-        groups=groups,
-        title=title,
-        command=command,
-        notes=notes,
-        seconds=seconds,
-        seed=random_state,
-    )
+    facts = gather(model, X, seed=words.pop("random_state"), **words)
     path.parent.mkdir(parents=True, exist_ok=True)
-    missing = draw_pictures(facts, path.parent) if pictures else None
+    missing = draw_pictures(facts, path) if pictures else None
     path.write_text(build_page(facts, missing), encoding="utf-8")
     return path

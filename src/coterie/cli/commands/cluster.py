@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coterie._words import count_of
-from coterie.cli._job.fit import features_of, fit
+from coterie.cli._job.fit import features_of, fit, texts_of
 from coterie.cli._job.output_folder import MARK, check_free, whole_folder
 from coterie.cli._job.request import Job, Request, prepare
 from coterie.cli._speak.command_line import typed, with_options
@@ -36,6 +36,7 @@ def cluster(
     force: bool,
     title: str | None,
     report: bool,
+    pictures: bool,
     plan_only: bool,
 ) -> int:
     """Do the whole job, or with `plan_only` say what it would be."""
@@ -77,7 +78,7 @@ def cluster(
         }
         facts["title"] = title or f"{job.table.path.name}: {count_of(facts['n_clusters'], 'cluster')}"
         facts["data"]["blake2b"] = fingerprint(job.table.path)
-        files = _write(folder, job, X, model, facts, seconds, screen, report)
+        files = _write(folder, job, X, model, facts, seconds, screen, report, pictures)
         facts["seconds"] = {"fit": round(seconds, 4), "all": round(time.perf_counter() - started, 4)}
         facts["files"] = [*files, MARK]
         (folder / MARK).write_text(as_json(facts) + "\n", encoding="utf-8")
@@ -98,6 +99,7 @@ def _write(
     seconds: float,
     screen: Screen,
     report: bool,
+    pictures: bool,
 ) -> list[str]:
     """Write everything but the file that marks a whole run; the names of the files."""
     import joblib
@@ -154,6 +156,7 @@ def _write(
                 constraints=job.known,
                 ids=job.known.ids,
                 features=job.plan.features,
+                texts=texts_of(job.plan, job.table),
                 coordinates=job.coordinates,
                 coordinate_names=job.coordinate_names,
                 plain=plain,
@@ -162,6 +165,7 @@ def _write(
                 command=facts["command"],
                 notes=notes_of(facts),
                 seconds=seconds,
+                pictures=pictures,
                 **job.fit_kwargs,
             )
         files += sorted(path.name for path in folder.iterdir() if path.suffix in (".html", ".png"))

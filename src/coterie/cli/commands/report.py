@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from coterie.cli._job.fit import texts_of
 from coterie.cli._job.output_folder import MARK
 from coterie.cli._job.request import Request, coordinates_of
 from coterie.cli._job.saved import load_model
@@ -18,8 +19,8 @@ from coterie.cli.commands.cluster import RUN_FORMAT, fingerprint, notes_of
 _NEEDED = {"data", "command", "features", "method", "reason", "warnings", "map", "title"}
 
 
-def report(run: Path, screen: Screen, *, map_columns: str | None, title: str | None) -> int:
-    """Make `report.html` and its pictures anew."""
+def report(run: Path, screen: Screen, *, map_columns: str | None, title: str | None, pictures: bool) -> int:
+    """Make `report.html` anew, with `pictures` its pictures too."""
     facts = _read_facts(run)
     with screen.stage("reading the run"):
         bundle, notes = load_model(run)
@@ -44,6 +45,7 @@ def report(run: Path, screen: Screen, *, map_columns: str | None, title: str | N
             X,
             ids=model.constraints_.ids,
             features=plan.features,
+            texts=texts_of(plan, table),
             coordinates=coordinates,
             coordinate_names=names,
             plain=bundle["plain"] if bundle["plain"] is not None else "auto",
@@ -52,6 +54,7 @@ def report(run: Path, screen: Screen, *, map_columns: str | None, title: str | N
             command=facts["command"],
             notes=notes_of(facts),
             seconds=bundle["seconds"],
+            pictures=pictures,
             **bundle["fit_words"],
         )
         written = sorted(path.name for path in Path(folder).iterdir())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from coterie.report._facts.doubt import IN_DOUBT, CertaintyFacts
 from coterie.report._facts.outcomes import Outcomes
-from coterie.report._facts.rows import Floats, Ints, Near
+from coterie.report._facts.rows import Ints, Near
 from coterie.report._facts.sizes import SizeFacts
 from coterie.report._facts.traits import Traits
 from coterie.report._page.html import cut
@@ -57,85 +56,52 @@ def make_cards(
     near: Near,
     outcomes: Outcomes,
     sizes: SizeFacts,
-    reaches: Callable[[int, int], bool] | None = None,
+    graph: Any = None,
     certainty: CertaintyFacts | None = None,
 ) -> tuple[Card, ...]:
     """Make the cards of the clusters that are shown.
 
-    `reaches` tells whether an item borders on a cluster. Where a model has probabilities (`certainty`) these
-    say which items are doubtful, elsewhere distances do.
+    `graph` has the neighbours of items, if any. Where a model has probabilities (`certainty`) these say which
+    items are doubtful, elsewhere distances do.
     """
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], [*shown, *(h + 1 for h in shown)]).reshape(2, -1)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(np.isfinite(near.other), near.own / near.other, 0.0)
     ratio = np.where(np.isnan(ratio), 1.0, ratio)  # 0 / 0: on both centres
+    doubt, in_doubt = ratio, ratio >= DOUBT_FROM
+    if certainty is not None:
+        doubt, in_doubt = -certainty.own, certainty.own < IN_DOUBT
     chosen = []
-    for cluster, start, stop in zip(shown, *starts, strict=True):
+    for start, stop in starts.T:
         members = order[start:stop]
-        typical = members[_first(near.own[members], _NAMED)]
-        if certainty is not None:
-            doubtful = members[_first(certainty.own[members], _NAMED)]
-            doubtful = doubtful[certainty.own[doubtful] < IN_DOUBT]
-        else:
-            doubtful = members[_first(-ratio[members], _NAMED)]
-            doubtful = doubtful[ratio[doubtful] >= DOUBT_FROM]
-        chosen.append((cluster, typical.tolist(), doubtful.tolist()))
-    holding = Holding(outcomes, [item for _, _, items in chosen for item in items])
-    total = max(len(labels), 1)
+        most = members[np.argsort(-doubt[members], kind="stable")[:_NAMED]]
+        doubtful = most[in_doubt[most]].tolist()
+        nearest = members[np.argsort(near.own[members], kind="stable")[: 2 * _NAMED]].tolist()
+        # what may be elsewhere is not typical, however near it is
+        chosen.append(([item for item in nearest if item not in doubtful][:_NAMED], doubtful))
+    holding = Holding(outcomes, sizes, graph, [item for _, items in chosen for item in items])
     cards = []
-    for cluster, typical_items, doubtful_items in chosen:
-        doubts = [
-            Doubt(
-                i,
-                _why(i, ratio[i], int(near.rival[i]), holding, sizes, reaches)
-                if certainty is None
-                else f"{percent(certainty.own[i])} here, {percent(certainty.other[i])} in "
-                f"cluster {certainty.rival[i]}",
-            )
-            for i in doubtful_items
-        ]
-        size = int(counts[cluster])
-        found = traits.get(cluster, Traits())
-        cards.append(Card(cluster, size, size / total, found, tuple(typical_items), tuple(doubts)))
+    for cluster, (typical, doubtful) in zip(shown, chosen, strict=True):
+        doubts = []
+        for item in doubtful:
+            if certainty is None:
+                why = holding.why(item, float(ratio[item]), int(near.rival[item]))
+            else:
+                there = f"cluster {outcomes.called(int(certainty.rival[item]))}"
+                why = f"{percent(certainty.own[item])} here, {percent(certainty.other[item])} in {there}"
+            doubts.append(Doubt(item, why))
+        size, found = int(counts[cluster]), traits.get(cluster, Traits())
+        share = size / max(len(labels), 1)
+        cards.append(Card(cluster, size, share, found, tuple(typical), tuple(doubts)))
     return tuple(cards)
-
-
-def _first(values: Floats, most: int) -> Ints:
-    """Positions of the least values, the earlier one first where they are equal."""
-    if len(values) > 50 * most:
-        part = np.argpartition(values, most)[: most + 1]
-        limit = values[part].max()
-        part = np.flatnonzero(values <= limit)
-        return part[np.argsort(values[part], kind="stable")][:most]
-    return np.argsort(values, kind="stable")[:most]
-
-
-def _why(
-    item: int,
-    ratio: float,
-    rival: int,
-    holding: Holding,
-    sizes: SizeFacts,
-    reaches: Callable[[int, int], bool] | None,
-) -> str:
-    if ratio <= 1.0:
-        closer = "as near" if ratio > 0.995 else f"nearly as near ({percent(ratio)})"
-        return f"cluster {rival} is {closer}"
-    here = int(holding.outcomes.labels[item])
-    held_by = holding.holds(item, rival) or sizes.holding(item, here, rival)
-    if held_by is not None:
-        return f"cluster {rival} is nearer; held here by {held_by}"
-    if reaches is not None and not reaches(item, rival):
-        return f"cluster {rival} is nearer, but the item has no neighbour there"
-    return f"cluster {rival} is nearer by a hair" if ratio < 1.02 else f"cluster {rival} is nearer"
 
 
 class Holding:
     """Which statement keeps an item from moving; looks at those that name one of a few items."""
 
-    def __init__(self, outcomes: Outcomes, items: list[int]) -> None:
-        self.outcomes = outcomes
+    def __init__(self, outcomes: Outcomes, sizes: SizeFacts, graph: Any, items: list[int]) -> None:
+        self.outcomes, self._sizes, self._graph = outcomes, sizes, graph
         wanted = np.zeros(outcomes.known.n_items, dtype=bool)
         wanted[items] = True
         self._pairs: dict[int, list[tuple[str, int]]] = {}
@@ -149,6 +115,20 @@ class Holding:
             if group.active:
                 for at in np.flatnonzero(wanted[group.items]).tolist():
                     self._groups.setdefault(int(group.items[at]), []).append((group, at))
+
+    def why(self, item: int, ratio: float, rival: int) -> str:
+        """Why an item is doubtful, by the distances to its own centre and to the next."""
+        there = f"cluster {self.outcomes.called(rival)} is"
+        if ratio <= 1.0:
+            return f"{there} as near" if ratio > 0.995 else f"{there} nearly as near ({percent(ratio)})"
+        here = int(self.outcomes.labels[item])
+        held_by = self.holds(item, rival) or self._sizes.holding(item, here, rival)
+        if held_by is not None:
+            return f"{there} nearer; held here by {held_by}"
+        graph, labels = self._graph, self.outcomes.labels
+        if graph is not None and rival not in labels[graph.indices[slice(*graph.indptr[item : item + 2])]]:
+            return f"{there} nearer, but the item has no neighbour there"
+        return f"{there} nearer by a hair" if ratio < 1.02 else f"{there} nearer"
 
     def holds(self, item: int, target: int) -> str | None:
         """The statement that moving an item into another cluster would break."""

@@ -64,7 +64,9 @@ class CertaintyFacts:
         return int((self.own < limit).sum())
 
 
-def read_certainty(account: Account, labels: Ints, names: Any = str) -> CertaintyFacts | None:
+def read_certainty(
+    account: Account, labels: Ints, names: Any = str, called: Any = str
+) -> CertaintyFacts | None:
     """What a model doubts; None if it has no probabilities."""
     certainty = account.certainty
     if certainty is None:
@@ -95,7 +97,7 @@ def read_certainty(account: Account, labels: Ints, names: Any = str) -> Certaint
         text=(
             *_inference(certainty),
             *_dropped(certainty.dropped, labels, names),
-            *_collapsed(certainty.collapsed),
+            *_collapsed([called(h) for h in certainty.collapsed]),
         ),
     )
 
@@ -152,10 +154,10 @@ def _dropped(dropped: Constraints | None, labels: Ints, names: Any) -> list[str]
     return [f"{counted} ({named}{more}); in the clusters {held}."]
 
 
-def _collapsed(found: tuple[int, ...]) -> list[str]:
+def _collapsed(found: list[str]) -> list[str]:
     if not found:
         return []
-    which = f"Cluster {found[0]} has" if len(found) == 1 else f"Clusters {listed(list(map(str, found)))} have"
+    which = f"Cluster {found[0]} has" if len(found) == 1 else f"Clusters {listed(found)} have"
     return [
         f"{which} shrunk to almost nothing in some direction, where only reg_covar holds "
         f"{'it' if len(found) == 1 else 'them'} open: do not trust probabilities there. Fewer clusters, "

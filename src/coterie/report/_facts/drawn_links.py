@@ -43,23 +43,20 @@ def choose_lines(outcomes: Outcomes, seed: int) -> DrawnLinks:
     """Choose what to draw; drawn last are the broken ones, so that they lie on top."""
     rng = np.random.default_rng(seed)
     both = outcomes.must, outcomes.cannot
-    masks = [judged.active & ~judged.broken for judged in both], [judged.broken for judged in both]
-    n_met, n_broken = (sum(int(mask.sum()) for mask in some) for some in masks)
+    ij = np.concatenate([judged.table.ij for judged in both])
+    kind = np.repeat([judged.kind for judged in both], [judged.table.n for judged in both]).tolist()
+    broken, active = (np.concatenate([getattr(one, name) for one in both]) for name in ("broken", "active"))
+    n_met, n_broken = int((active & ~broken).sum()), int(broken.sum())
     most_broken = min(n_broken, MOST_LINES)
     most_met = n_met if n_met + n_broken <= MOST_LINES else max(MOST_LINES - most_broken, _MOST_MET_BESIDE)
-    chosen = _some(masks[0], most_met, rng), _some(masks[1], most_broken, rng)
-    lines = [
-        Line(judged.kind, broken, *judged.table.ij[row].tolist())
-        for broken, tables in zip((False, True), chosen, strict=True)
-        for judged, rows in zip(both, tables, strict=True)
-        for row in rows
-    ]
+    chosen = *_some(active & ~broken, most_met, rng), *_some(broken, most_broken, rng)
+    lines = [Line(kind[row], bool(broken[row]), *ij[row].tolist()) for row in chosen]
     notes = []
-    drawn_met, drawn_broken = (sum(map(len, tables)) for tables in chosen)
     if len(lines) < n_met + n_broken:
+        drawn = sum(line.broken for line in lines)
         notes.append(
-            f"Drawn are {drawn_broken:,} of {count_of(n_broken, 'broken statement')} and a random "
-            f"{drawn_met:,} of {n_met:,} that hold."
+            f"Drawn are {drawn:,} of {count_of(n_broken, 'broken pair')} and a random "
+            f"{len(lines) - drawn:,} of {n_met:,} that hold."
         )
     named = {item for group in outcomes.violations.groups for item in group.items}
     ringed = np.sort(np.fromiter(named, dtype=np.int64, count=len(named)))
@@ -69,11 +66,7 @@ def choose_lines(outcomes: Outcomes, seed: int) -> DrawnLinks:
     return DrawnLinks(tuple(lines), ringed, tuple(notes))
 
 
-def _some(masks: list[np.ndarray], most: int, rng: np.random.Generator) -> list[list[int]]:
-    """Rows of several tables, at most so many of all of them together, in order."""
-    rows = [np.flatnonzero(mask) for mask in masks]
-    total = sum(map(len, rows))
-    keep = np.arange(total) if total <= most else np.sort(rng.choice(total, most, replace=False))
-    ends = np.cumsum([0, *map(len, rows)])
-    cuts = np.searchsorted(keep, ends)
-    return [part[keep[cuts[at] : cuts[at + 1]] - ends[at]].tolist() for at, part in enumerate(rows)]
+def _some(mask: np.ndarray, most: int, rng: np.random.Generator) -> list[int]:
+    """Rows where a mask is true, at most so many, in order."""
+    rows = np.flatnonzero(mask)
+    return (rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))).tolist()

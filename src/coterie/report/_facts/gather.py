@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -17,14 +18,19 @@ from coterie.constraints import Constraints, as_constraints
 from coterie.report._facts.cards import Card, largest_clusters, make_cards
 from coterie.report._facts.doubt import CertaintyFacts, read_certainty
 from coterie.report._facts.drawn_links import DrawnLinks, choose_lines
-from coterie.report._facts.map import Map, draw_map
+from coterie.report._facts.map import Map, draw_map, read_coordinates
 from coterie.report._facts.outcomes import Outcomes
-from coterie.report._facts.rows import Floats, Ints, Rows, distance_function, nearness
+from coterie.report._facts.rows import Floats, Ints, Rows, distance_function, nearness, rows_of_fit
 from coterie.report._facts.sizes import SizeFacts, read_sizes
 from coterie.report._facts.statements import StatementFacts, list_statements
 from coterie.report._facts.traits import find_traits, read_columns, weighed_features
 from coterie.report._facts.without import Comparison, compare_with, plain_labels
 from coterie.report._page.numbers import value_of
+
+_NO_WEIGHT = (
+    "The fit used sample_weight, which this page was not given: what constraints cost and {} need it, and "
+    "are left out."
+)
 
 
 @dataclass(frozen=True)
@@ -56,13 +62,15 @@ class Facts:
     counts: Ints
     n_stated: int
     n_broken: int
-    names: Callable[[int], str]
+    names: Callable[[int], str]  # of items, and of clusters
+    called: Callable[[int], str]
     map: Map
     lines: DrawnLinks
     cards: tuple[Card, ...]
     weighed: tuple[tuple[str, float], ...]
     sizes: SizeFacts
     certainty: CertaintyFacts | None
+    texts: Sequence[str] | None
     statements: StatementFacts
     comparison: Comparison | None
     left_out: str | None
@@ -82,18 +90,25 @@ def gather(
     sample_weight: Any = None,
     size_weight: Any = None,
     groups: Any = None,
+    texts: Any = None,
     seed: int = 0,
     **message: Any,
 ) -> Facts:
     """Work out what the page says; parameters as in `write_report`, `message` are those of `_made`."""
-    rows, account = Rows(X), account_of(model)
+    model, X, own, step_names, *steps = _last_step(model, X)
+    if steps:
+        message["notes"] = [*message.get("notes", ()), f"Steps before the model: {', '.join(steps)}."]
+    account = account_of(model)
     if chosen_k is not None:
         account = replace(account, sections=(chosen_k.section(), *account.sections))
     labels = np.asarray(model.labels_).astype(np.int64)
-    if len(labels) != rows.n:
-        raise ValueError(
-            f"X has {rows.n} rows, but the model was fitted on {len(labels)}; pass the rows of the fit."
-        )
+    rows = rows_of_fit(account, labels, X, step_names, nearly=own is not None)
+    # what the user sees: their own rows, or what the steps made of them where only that is a table of numbers
+    table = rows if own is None or getattr(own, "ndim", 2) > 2 else Rows(own)
+    texts = table.texts if texts is None else texts
+    if texts is not None and len(texts) != rows.n:
+        raise ValueError(f"texts must be {rows.n}, one per row of X; got {len(texts)}.")
+    table = table if table.d and table.n == rows.n else rows
     known = as_constraints(account.known if constraints is None else constraints, rows.n)
     names = _names(known.ids if ids is None else ids, rows.n)
     k = account.n_clusters
@@ -109,20 +124,19 @@ def gather(
     missed = () if account.bounds is None else tuple(model.violations_.shortfalls)
     sizes = read_sizes(account, missed, labels, counts, size_weight, groups)
     lines = choose_lines(outcomes, seed)
+    placed = None if coordinates is None else read_coordinates(coordinates, coordinate_names, rows.n)
     precomputed = account.metric == "precomputed"
     cards_of = largest_clusters(counts)
-    columns = () if precomputed else read_columns(features, rows, account.features)
-    traits = {} if precomputed else find_traits(rows, labels, cards_of, columns)
+    seen = () if precomputed else read_columns(features if table is rows else None, rows, account.features)
+    columns = seen if table is rows else read_columns(features, table)
+    traits = {} if precomputed else find_traits(table, labels, cards_of, columns)
     violations = outcomes.violations
-    certainty = read_certainty(account, labels, names)
+    certainty = read_certainty(account, labels, names, outcomes.called)
     comparison = None
     if without is not None:
-
-        def spread(some: Ints) -> float | None:
-            known_cost = account.cost is not None and not outcomes.lacks_weight
-            return account.cost(rows.values, some, weight) if known_cost else None  # type: ignore[misc]
-
-        comparison = compare_with(without, labels, known, k, spread)
+        cost = None if outcomes.lacks_weight else account.cost
+        comparison = compare_with(without, labels, known, k, cost, (rows.values, weight))
+    what = "this comparison" if comparison is None else "the summed distances"
     more = account.asked is not None and k > account.asked
     return Facts(
         account=account,
@@ -137,26 +151,33 @@ def gather(
         n_stated=violations.n_stated,
         n_broken=violations.n_broken,
         names=names,
-        map=draw_map(
-            rows,
-            coordinates=coordinates,
-            coordinate_names=coordinate_names,
-            precomputed=precomputed,
-            wanted=lines.items,
-            named=known.constrained_items,
-            seed=seed,
-        ),
+        called=outcomes.called,
+        map=draw_map((rows, account), (table, columns), placed, (lines.items, known.constrained_items), seed),
         lines=lines,
-        cards=make_cards(
-            labels, counts, cards_of, traits, near, outcomes, sizes, _reach(account.graph, labels), certainty
-        ),
-        weighed=() if precomputed else weighed_features(account.feature_weights, rows, columns),
+        cards=make_cards(labels, counts, cards_of, traits, near, outcomes, sizes, account.graph, certainty),
+        weighed=() if precomputed else weighed_features(account.feature_weights, rows, seen),
         sizes=sizes,
         certainty=certainty,
+        texts=texts,
         statements=list_statements(outcomes),
         comparison=comparison,
-        left_out=_left_out(comparison) if outcomes.lacks_weight and to_compare else None,
+        left_out=_NO_WEIGHT.format(what) if outcomes.lacks_weight and to_compare else None,
     )
+
+
+def _last_step(model: Any, X: Any) -> tuple[Any, ...]:
+    """Of a pipeline its last step, what that was given, the user's rows, names of columns; and the steps."""
+    from sklearn.pipeline import Pipeline
+
+    own, names, steps = None, None, []
+    while isinstance(model, Pipeline):
+        if len(model) > 1:
+            with suppress(AttributeError, ValueError):  # a step may have no names to give
+                names = model[:-1].get_feature_names_out()
+            own, X = X if own is None else own, model[:-1].transform(X)
+        steps += [type(step).__name__ for _, step in model.steps[:-1]]
+        model = model[-1]
+    return model, X, own, names, *steps
 
 
 def _names(ids: Any, n: int) -> Callable[[int], str]:
@@ -181,44 +202,22 @@ def _plain(plain: Any, model: Any, X: Any, known: Constraints, weight: Floats | 
     return labels.astype(np.int64)
 
 
-def _left_out(comparison: Comparison | None) -> str:
-    """What the page does not say where the weights of the fit are missing."""
-    what = "this comparison" if comparison is None else "the summed distances"
-    return (
-        "The fit used sample_weight, which this page was not given: what statements cost and "
-        f"{what} need it, and are left out."
-    )
-
-
-def _reach(graph: Any, labels: Ints) -> Callable[[int, int], bool] | None:
-    """Whether an item has a neighbour in a cluster; None where there are no neighbours."""
-    if graph is None:
-        return None
-
-    def reaches(item: int, cluster: int) -> bool:
-        near = graph.indices[graph.indptr[item] : graph.indptr[item + 1]]
-        return bool((labels[near] == cluster).any())
-
-    return reaches
-
-
 def _verdict(n: int, k: int, asked: int | None, sizes: SizeFacts, outcomes: Outcomes) -> str:
     """One or two sentences that say how it went; `asked` where fewer clusters were asked for."""
-    known, violations, missed = outcomes.known, outcomes.violations, sizes.missed
+    violations, missed = outcomes.violations, sizes.missed
     message = [f"{count_of(n, 'item')} in {count_of(k, 'cluster')}."]
     if sizes.n_outliers:
         message[0] = f"{message[0][:-1]}, {sizes.n_outliers:,} left out."
     if asked is not None:
         message[0] = f"{message[0][:-1]}; {asked:,} were asked for."
-    noun = "stated pair" if known.groups else "statement"
     stated, broken = violations.n_stated, violations.n_broken
     if not stated:
         message.append("Nothing was stated." if not sizes.bounded else "")
     elif not broken:
-        message.append(f"The {noun} holds." if stated == 1 else f"All {count_of(stated, noun)} hold.")
+        message.append("The constraint holds." if stated == 1 else f"All {stated:,} constraints hold.")
     else:
         lost = "was outvoted" if broken == 1 else "were outvoted"
-        message.append(f"{stated - broken:,} of {count_of(stated, noun)} hold; {broken:,} {lost}.")
+        message.append(f"{stated - broken:,} of {count_of(stated, 'constraint')} hold; {broken:,} {lost}.")
     if sizes.bounded:
         are = "bound on sizes is missed" if len(missed) == 1 else "bounds on sizes are missed"
         message.append(f"{len(missed):,} {are}." if missed else "All bounds on sizes hold.")

@@ -1,4 +1,4 @@
-"""Where each item stands on the map: two principal components, given coordinates, or scaled distances.
+"""Where each item stands on the map: given coordinates, the only two features, components or distances.
 
 Above 50,000 items a seeded sample is drawn. The ends of the statements that are drawn are always in it, so
 that no line hangs in the air, and up to 5,000 other items that statements name.
@@ -6,6 +6,7 @@ that no line hangs in the air, and up to 5,000 other items that statements name.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,18 +14,24 @@ import numpy as np
 from scipy import sparse
 
 from coterie._words import count_of
-from coterie.report._facts.rows import Floats, Ints, Rows
-from coterie.report._page.numbers import percent
+from coterie.base import Account
+from coterie.report._facts.rows import Column, Floats, Ints, Rows
+from coterie.report._page.numbers import percent, ticks
 
 MOST_POINTS = 50_000
 _MOST_NAMED = 5_000
-# With more columns than this the components are found by a randomised method.
-_WIDE = 500
 # A sparse table of no more cells than this is written out.
 _FEW_CELLS = 2_000_000
 _LANDMARKS = 400
 # Points outside these quantiles are drawn at the edge, if the view would else be this many times wider.
 _TAILS, _MUCH_WIDER = (0.01, 0.99), 4.0
+# Items of one place are drawn around it, no farther than this (the width of the map is 1).
+_WIDEST_PLACE = 0.04
+_GOLDEN_ANGLE = np.pi * (3 - 5**0.5)
+# More neighbours than this are not drawn.
+_MOST_EDGES = 10_000
+
+Ticks = list[tuple[float, str]]
 
 
 @dataclass(frozen=True)
@@ -35,23 +42,25 @@ class Map:
     xy: Floats  # where they stand: x to the right, y upwards, both from 0 to 1
     axes: tuple[str, str]  # what the two directions are
     ratio: float  # height of the drawing by its width
+    ticks: tuple[Ticks, Ticks]  # where numbers stand beside the axes; none where they mean nothing
+    edges: Ints  # neighbours, by their place among `items`
     notes: tuple[str, ...]
 
 
 def draw_map(
-    rows: Rows,
-    *,
-    coordinates: Any,
-    coordinate_names: Any,
-    precomputed: bool,
-    wanted: Ints,
-    named: Ints,
+    fitted: tuple[Rows, Account],
+    users: tuple[Rows, Sequence[Column]],
+    given: tuple[Floats, tuple[str, str]] | None,
+    first: tuple[Ints, Ints],
     seed: int,
 ) -> Map:
-    """Find the points of the map; items of `wanted`, then of `named`, come into a sample first."""
+    """Find the points of the map, from what was fitted, or the user's own columns where these are few.
+
+    `given` are coordinates and their names; the items of `first` come into a sample before others.
+    """
+    (rows, account), (table, columns), (wanted, named) = fitted, users, first
     rng = np.random.default_rng(seed)
     notes: list[str] = []
-    given = None if coordinates is None else _read_coordinates(coordinates, coordinate_names, rows.n)
     can_show = np.arange(rows.n)
     if given is not None:
         can_show = np.flatnonzero(np.isfinite(given[0]).all(axis=1))
@@ -62,26 +71,44 @@ def draw_map(
     if len(items) < len(can_show):
         notes.append(
             f"{len(items):,} of {rows.n:,} items are shown: a random sample, with the items that the drawn "
-            "statements name. All numbers on this page count every item."
+            "constraints name. All numbers on this page count every item."
         )
+    means = True, True  # whether numbers beside the axes mean something
+    few = None if given is not None else _own_units(table, columns, items)
     if given is not None:
         xy, axes = given[0][items], given[1]
-    elif precomputed:
-        xy, axes = _scaled_distances(rows, items, rng), ("scaled distances, first direction", "second")
-    elif rows.d == 1:
-        xy = np.column_stack([rows.dense(items)[:, 0], rng.uniform(size=len(items))])
-        name = "the only feature" if rows.names is None else rows.names[0]
-        axes = name, "no meaning (spread out to be seen)"
+    elif few is not None and few.shape[1] == 2:
+        xy, axes = few, (columns[0].name, columns[1].name)
+    elif few is not None:
+        xy, means = np.column_stack([few[:, 0], rng.uniform(size=len(items))]), (True, False)
+        axes = columns[0].name, "no meaning (spread out to be seen)"
+    elif account.metric == "precomputed":
+        xy, means = _scaled_distances(rows, items, rng), (False, False)
+        axes = "scaled distances, first direction", "second"
     else:
         xy, axes = _components(rows, items, seed)
+        means = False, False
     xy, at_edge = _pulled_in(xy)
     if at_edge:
         notes.append(f"{count_of(at_edge, 'item')} far from all others: drawn at the edge.")
-    placed, ratio = _to_unit(xy)
-    return Map(items, placed, axes, ratio, tuple(notes))
+    xy, ratio, ends, n_beside = _placed(xy)
+    if n_beside:
+        notes.append(f"{count_of(n_beside, 'item')} at the place of another: drawn around it.")
+    edges = _edges(account.graph, items)
+    if len(edges) > _MOST_EDGES:
+        notes.append(f"{len(edges):,} pairs of neighbours are too many to draw.")
+        edges = edges[:0]
+    of_x, of_y = (ticks(*ends[:, at].tolist()) if means[at] else [] for at in (0, 1))
+    return Map(items, xy, axes, ratio, (of_x, of_y), edges, tuple(notes))
 
 
-def _read_coordinates(coordinates: Any, given: Any, n: int) -> tuple[Floats, tuple[str, str]]:
+def point_size(n: int) -> float:
+    """Radius of a point in a drawing of width 1,000: smaller, the more there are."""
+    return float(np.clip(26.0 / max(n, 1) ** 0.25, 1.6, 8.0))
+
+
+def read_coordinates(coordinates: Any, given: Any, n: int) -> tuple[Floats, tuple[str, str]]:
+    """Two numbers for each item, and what they are."""
     names = [str(name) for name in (getattr(coordinates, "columns", ()) if given is None else given)]
     table = np.asarray(coordinates, dtype=np.float64)
     if table.shape != (n, 2):
@@ -92,18 +119,12 @@ def _read_coordinates(coordinates: Any, given: Any, n: int) -> tuple[Floats, tup
 def _sample(can_show: Ints, wanted: Ints, named: Ints, rng: np.random.Generator) -> Ints:
     if len(can_show) <= MOST_POINTS:
         return can_show
-    free = np.zeros(int(can_show[-1]) + 1, dtype=bool)
-    free[can_show] = True
-    wanted, named = (np.unique(items[items < len(free)]) for items in (wanted, named))
-    first = wanted[free[wanted]]
-    free[first] = False
-    also = named[free[named]]
+    first = np.intersect1d(wanted, can_show)
+    also = np.setdiff1d(np.intersect1d(named, can_show), first)
     room = max(0, _MOST_NAMED - len(first))
-    if len(also) > room:
-        also = rng.choice(also, room, replace=False)
-    free[also] = False
-    drawn = rng.choice(np.flatnonzero(free), MOST_POINTS - len(first) - len(also), replace=False)
-    return np.sort(np.concatenate([first, also, drawn]))
+    first = np.union1d(first, rng.choice(also, min(room, len(also)), replace=False))
+    others = np.setdiff1d(can_show, first)
+    return np.union1d(first, rng.choice(others, MOST_POINTS - len(first), replace=False))
 
 
 def _components(rows: Rows, items: Ints, seed: int) -> tuple[Floats, tuple[str, str]]:
@@ -111,12 +132,14 @@ def _components(rows: Rows, items: Ints, seed: int) -> tuple[Floats, tuple[str, 
     part = rows.values[items]
     if rows.sparse and part.shape[0] * part.shape[1] <= _FEW_CELLS:
         part = part.toarray()
-    part, solver = _ready(part)
+    if rows.d == 1:
+        part = np.column_stack([rows.dense(items), np.zeros(len(items))])
+    part = _ready(part)
     if part is None:
         return np.zeros((len(items), 2)), names
     from sklearn.decomposition import PCA
 
-    found = PCA(2, svd_solver=solver, random_state=seed)
+    found = PCA(2, random_state=seed)
     xy = found.fit_transform(part)
     # the sign of a component is arbitrary: the largest entry is made positive
     turn = np.sign(found.components_[np.arange(2), np.abs(found.components_).argmax(axis=1)])
@@ -126,23 +149,17 @@ def _components(rows: Rows, items: Ints, seed: int) -> tuple[Floats, tuple[str, 
     return xy, (f"{names[0]}, {percent(first)}{message}", f"{names[1]}, {percent(second)}{message}")
 
 
-def _ready(part: Any) -> tuple[Any, str]:
-    """The rows in a range in which squares are safe, and a way to their components; None if all are alike."""
+def _ready(part: Any) -> Any:
+    """The rows in a range in which squares are safe; None if all are alike."""
     part = part.astype(np.float64)
     if sparse.issparse(part):
         largest = np.abs(part.data).max(initial=0.0)
         part = part / largest if largest > 0 else part
         mean = np.asarray(part.mean(axis=0)).ravel()
-        varies = part.multiply(part).mean(axis=0).sum() > (1 + 1e-12) * (mean @ mean)
-        return (part if varies else None), "arpack"
+        return part if part.multiply(part).mean(axis=0).sum() > (1 + 1e-12) * (mean @ mean) else None
     part -= part[:1].mean(axis=0) if len(part) else 0.0
     largest = np.abs(part).max(initial=0.0)
-    if largest == 0 or len(part) < 2:
-        return None, ""
-    part /= largest
-    if min(part.shape) > _WIDE:
-        return part, "randomized"
-    return part, "covariance_eigh" if part.shape[1] <= _WIDE < part.shape[0] else "full"
+    return None if largest == 0 or len(part) < 2 else part / largest
 
 
 def _scaled_distances(rows: Rows, items: Ints, rng: np.random.Generator) -> Floats:
@@ -178,12 +195,40 @@ def _pulled_in(xy: Floats) -> tuple[Floats, int]:
     return inside, int((inside != xy).any(axis=1).sum())
 
 
-def _to_unit(xy: Floats) -> tuple[Floats, float]:
-    """Scale to the unit square; and the ratio of height to width that keeps distances, within limits."""
+def _placed(xy: Floats) -> tuple[Floats, float, Floats, int]:
+    """Positions from 0 to 1; height by width, so that distances are kept, within limits; values at both ends.
+
+    Items of one place are set in a spiral around it, so that none hides another; last, how many these are.
+    """
     if not len(xy):
-        return xy, 0.5
+        return xy, 0.5, np.zeros((2, 2)), 0
     low, width = xy.min(axis=0), np.ptp(xy, axis=0)
-    ratio = float(np.clip(width[1] / width[0], 0.42, 0.66)) if width[0] > 0 else 0.5
-    with np.errstate(divide="ignore", invalid="ignore"):
-        placed = np.where(width > 0, (xy - low) / width, 0.5)
-    return np.nan_to_num(placed, nan=0.5), ratio
+    ratio = float(np.clip(width[1] / width[0], 0.42, 0.66)) if 0 < width[0] < np.inf else 0.5
+    low, width = np.where(width > 0, low, low - 0.5), np.where(width > 0, width, 1.0)
+    with np.errstate(invalid="ignore"):
+        xy = np.nan_to_num((xy - low) / width, nan=0.5)
+    _, place, count = np.unique(np.round(xy, 4), axis=0, return_inverse=True, return_counts=True)
+    rank = np.empty(len(xy), dtype=np.int64)
+    rank[np.argsort(place, kind="stable")] = np.arange(len(xy)) - np.repeat(np.cumsum(count) - count, count)
+    step = np.minimum(1.2e-3 * point_size(len(xy)), _WIDEST_PLACE / np.sqrt(count))[place]
+    turned = np.column_stack([np.cos(_GOLDEN_ANGLE * rank), np.sin(_GOLDEN_ANGLE * rank) / ratio])
+    xy = xy + (step * np.sqrt(rank))[:, None] * turned
+    ends = np.array([xy.min(axis=0, initial=0.0), xy.max(axis=0, initial=1.0)])
+    return (xy - ends[0]) / np.ptp(ends, axis=0), ratio, low + width * ends, int((rank > 0).sum())
+
+
+def _edges(graph: Any, items: Ints) -> Ints:
+    """Which of some items are neighbours, each pair once."""
+    if graph is None:
+        return np.empty((0, 2), dtype=np.int64)
+    among = sparse.csr_matrix(graph)[items][:, items]
+    pairs = sparse.triu(among + among.T, k=1).tocoo()
+    return np.column_stack([pairs.row, pairs.col]).astype(np.int64)
+
+
+def _own_units(table: Rows, columns: Sequence[Column], items: Ints) -> Floats | None:
+    """The only one or two features in the user's units; None where there are more, or other things."""
+    if len(columns) not in (1, 2) or any(one.kind in ("text", "category") for one in columns):
+        return None
+    found = table.dense(items) * [one.scale for one in columns] + [one.offset for one in columns]
+    return found if np.isfinite(found).all() else None

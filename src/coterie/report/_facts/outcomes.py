@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from coterie.base import Account, account_of, check_sample_weight
 from coterie.constraints import Constraints, Group, Pairs, Violations, as_constraints
-from coterie.report._facts.rows import Floats, Ints, Rows, distance_function
+from coterie.report._facts.rows import Floats, Ints, distance_function, rows_of_fit
 from coterie.report._page.html import cut
 from coterie.report._page.numbers import number
 
@@ -26,6 +26,7 @@ UNASKED = "holds without being said"
 BECAUSE = "holds because it was said"
 NO_EFFECT = "weight 0: it has no effect"
 NO_COST = "what it would cost to meet it cannot be said without the sample_weight of the fit"
+LONGEST_LABEL = 20  # in the name of a cluster
 # Distances that are held at a time.
 _BLOCK_CELLS = 2_000_000
 
@@ -67,6 +68,7 @@ class Outcomes:
     ) -> None:
         self.known, self.labels, self.plain = known, labels, plain
         self.name_of = known.item_name if names is None else names
+        self._cluster_names = dict(enumerate(account.names))
         self.price, self.obeys = account.price, account.obeys
         self.lacks_weight = lacks_weight(account, sample_weight)
         self._weight = sample_weight
@@ -131,7 +133,7 @@ class Outcomes:
                 return NO_EFFECT
             return "holds" if judged.unasked is None else UNASKED if judged.unasked[row] else BECAUSE
         if self.obeys == "all":
-            return "the fit did not know this statement"
+            return "the fit did not know this constraint"
         for item in judged.table.ij[row].tolist():
             if self.labels[item] < 0:
                 return f"{self.short_name(item)} is left out of all clusters"
@@ -140,30 +142,39 @@ class Outcomes:
         if not self.price.tells:
             return "the distances to other items weigh more"
         if self.lacks_weight:
-            return f"statements only guide the start; {NO_COST}" if self.obeys == "none" else NO_COST
+            return f"constraints only guide the start; {NO_COST}" if self.obeys == "none" else NO_COST
         item = self.short_name(int(judged.mover[row]))
-        move = f"moving {item} into cluster {judged.target[row]}"
+        move = f"moving {item} into cluster {self.called(int(judged.target[row]))}"
         cost = max(float(judged.cost[row]), 0.0)
         if self.obeys == "none":
-            return f"statements only guide the start; {move} would cost {number(cost)}"
+            return f"constraints only guide the start; {move} would cost {number(cost)}"
         price = self.price.statement
         if self.price.stated is not None and not np.isnan(judged.table.confidence[row]):
             price = self.price.stated
         if price is None:
             if not cost > 0:
-                return f"{move} would bring it nearer, but other statements speak against it"
+                return f"{move} would bring it nearer, but other constraints speak against it"
             return f"{move} would cost {number(cost)}"
         weighs = price * float(judged.strength[row])
         if cost > weighs:
-            return f"{move} would cost {number(cost)}, the statement weighs {number(weighs)}"
+            return f"{move} would cost {number(cost)}, the constraint weighs {number(weighs)}"
         return (
-            f"{move} would cost {number(cost)} and the statement weighs {number(weighs)}, but other "
-            "statements or bounds speak against it"
+            f"{move} would cost {number(cost)} and the constraint weighs {number(weighs)}, but other "
+            "constraints or bounds speak against it"
         )
 
     def short_name(self, item: int) -> str:
         """The user's name of an item, cut if it is long."""
         return cut(self.name_of(item))
+
+    def called(self, cluster: int) -> str:
+        """The number of a cluster, and the label that it carries."""
+        name = self._cluster_names.get(cluster)
+        return (
+            str(cluster)
+            if name is None or name == str(cluster)
+            else f"{cluster} ({cut(name, LONGEST_LABEL)})"
+        )
 
     # ---- groups ---------------------------------------------------------------------------------------
 
@@ -209,7 +220,9 @@ class Outcomes:
             "across": "shares cluster {} with another group",
         }[group.kind]
         for row in np.flatnonzero(broken).tolist():
-            words[row] = message.format(where[row]) if where[row] >= 0 else "left out of all clusters"
+            words[row] = (
+                message.format(self.called(where[row])) if where[row] >= 0 else "left out of all clusters"
+            )
         return np.where(broken, "broken", "met").tolist(), words.tolist()
 
 
@@ -237,8 +250,8 @@ def constraint_outcomes(
         Columns i, j, kind, weight, confidence, hard, source, (for groups) group and set, outcome and reason;
         one row a pair, and one row an item of each group.
     """
-    rows, account = Rows(X), account_of(model)
-    labels = np.asarray(model.labels_).astype(np.int64)
+    account, labels = account_of(model), np.asarray(model.labels_).astype(np.int64)
+    rows = rows_of_fit(account, labels, X)
     known = as_constraints(account.known if constraints is None else constraints, rows.n)
     return Outcomes(
         account,

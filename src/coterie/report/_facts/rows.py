@@ -6,7 +6,8 @@ kept, the distance to its own centre, to the nearest other one, and which that i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from coterie.base import Account
+from coterie._words import count_of
+from coterie.base import Account, changed_row
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,23 +25,74 @@ Ints = NDArray[np.int64]
 _BLOCK_CELLS = 2_000_000
 
 
-class Rows:
-    """X as the report reads it: `n` rows, `d` columns; `names` are those of a data frame's columns."""
+# A column of words with more values than this is no category; one with so many spaces to a value is text.
+_MOST_LEVELS, _SPACES_OF_TEXT = 30, 3
+_MISSING = frozenset({"None", "nan", "NaN", "NaT", "<NA>", ""})
+_WAY_OUT = (
+    "pass the rows of the fit, in their order; where the model is the last step of a pipeline, "
+    "coterie.report.write_report(path, pipeline, X) takes your own rows."
+)
 
-    def __init__(self, X: Any) -> None:
-        self.names: tuple[str, ...] | None = None
+
+@dataclass(frozen=True)
+class Column:
+    """One column of X: its name, what it is, and how to get back to the user's unit."""
+
+    name: str
+    kind: str = "numeric"
+    offset: float = 0.0
+    scale: float = 1.0
+    level: str | None = None
+
+
+class Rows:
+    """X as the report reads it: `n` rows, `d` columns; `names` are those of a data frame's columns.
+
+    Where it holds words, `columns` says what became of them, and `texts` has those that are long.
+    """
+
+    def __init__(self, X: Any, names: Sequence[str] | None = None) -> None:
+        self.names = None if names is None else tuple(names)
+        self.columns: tuple[Column, ...] | None = None
+        self.texts: Sequence[str] | None = None
         self._frame: Any = None
         if hasattr(X, "columns") and not isinstance(X, np.ndarray):
             self._frame = X
             self.names = tuple(str(name) for name in X.columns)
             X = np.asarray(X)
+        elif isinstance(X, list) and X and isinstance(X[0], str):
+            X = np.array(X, dtype=object)  # texts alone; not all as long as the longest
         self.sparse = sparse.issparse(X)
         self.values: Any = X.tocsr() if self.sparse else np.asarray(X)
+        if self.values.ndim == 1 and self.values.dtype.kind in "OUT":
+            self.values = self.values[:, None]
         if self.values.ndim != 2:
             raise ValueError(f"X must be a table of rows and columns; got shape {self.values.shape}.")
         if not self.sparse and self.values.dtype.kind != "f":
-            self.values = _as_numbers(self.values, self.names)
+            try:
+                self.values = self.values.astype(np.float64)
+            except (TypeError, ValueError):
+                self._encode(self.values.astype(object))
         self.n, self.d = self.values.shape
+
+    def _encode(self, table: Any) -> None:
+        """Words as numbers: a column of 0 and 1 for each value of a category; long texts are set apart."""
+        columns, parts, texts = [], [np.empty((len(table), 0))], []
+        for at, name in enumerate(self.names or [f"column {at}" for at in range(table.shape[1])]):
+            words = ["" if str(cell) in _MISSING else str(cell) for cell in table[:, at]]
+            levels = sorted(set(words) - {""})
+            with suppress(TypeError, ValueError):
+                cells = zip(words, table[:, at], strict=True)
+                parts.append(np.array([float(cell if word else "nan") for word, cell in cells]))
+                columns.append(Column(name))
+                continue
+            if sum(word.count(" ") for word in words) >= _SPACES_OF_TEXT * len(words):
+                texts.append(words)
+            elif len(levels) <= _MOST_LEVELS:  # else these are names of items
+                parts += [np.array([word == level for word in words], dtype=np.float64) for level in levels]
+                columns += [Column(f"{name} = {level}", "category", level=level) for level in levels]
+        self.values, self.columns = np.column_stack(parts), tuple(columns)
+        self.texts = [" | ".join(cells) for cells in zip(*texts, strict=True)] or None
 
     def take(self, items: Any) -> Any:
         """Some rows, as X itself would be taken: a data frame stays one, so that its names are checked."""
@@ -62,21 +115,21 @@ class Rows:
             yield slice(start, min(start + step, self.n))
 
 
-def _as_numbers(values: Any, names: tuple[str, ...] | None) -> Floats:
-    """The values as numbers; a column that holds anything else is named."""
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError):
-        for at in range(values.shape[1]):
-            try:
-                values[:, at].astype(np.float64)
-            except (TypeError, ValueError):
-                name = f"column {at}" if names is None else f"column {names[at]!r}"
-                raise ValueError(
-                    f"the page shows numbers, but {name} holds other values; pass X with a column of 0 and 1 "
-                    "for each value instead (pandas.get_dummies)."
-                ) from None
-        raise
+def rows_of_fit(account: Account, labels: Ints, X: Any, names: Any = None, nearly: bool = False) -> Rows:
+    """X, refused where it is not what the model was fitted on; `nearly`: steps before the model made it."""
+    rows = Rows(X, names)
+    if len(labels) != rows.n:
+        raise ValueError(f"X has {rows.n} rows, but the model was fitted on {len(labels)}; {_WAY_OUT}")
+    if account.row_marks is not None:
+        if rows.d != account.n_features:
+            fitted = count_of(account.n_features or 0, "column")
+            raise ValueError(
+                f"X has {rows.d} columns of numbers, but the model was fitted on {fitted}; {_WAY_OUT}"
+            )
+        at = changed_row(account.row_marks, rows.values, nearly=nearly)
+        if at is not None:
+            raise ValueError(f"X is not what the model was fitted on: row {at} differs; {_WAY_OUT}")
+    return rows
 
 
 @dataclass(frozen=True)

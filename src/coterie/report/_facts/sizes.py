@@ -134,13 +134,7 @@ def _as_numbers(value: Any, none: float, total: float, k: int) -> Floats:
 
 
 def _rows(
-    size: Floats,
-    low: Floats,
-    high: Floats,
-    total: float,
-    price: Floats | None,
-    group: str | None,
-    tolerance: float,
+    size: Floats, low: Floats, high: Floats, total: float, price: Any, group: str | None, tolerance: float
 ) -> list[SizeRow]:
     found = []
     for h in range(len(size)):

@@ -136,7 +136,7 @@ def _group(outcomes: Outcomes, group: Group) -> GroupRow:
 
 def _broken(outcomes: Outcomes, one: BrokenGroup) -> str:
     named = listed([outcomes.short_name(item) for item in one.items], 3)
-    inside = [str(h) for h in one.clusters if h >= 0]
+    inside = [outcomes.called(h) for h in one.clusters if h >= 0]
     where = f"clusters {listed(inside, 6)}" if len(inside) != 1 else f"cluster {inside[0]}"
     if -1 in one.clusters:
         where = f"{where} and left out" if inside else "no cluster"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from coterie.report._facts.rows import Floats, Ints, Rows, indicator
+from coterie.report._facts.rows import Column, Floats, Ints, Rows, indicator
 from coterie.report._page.numbers import beside, percent, signed
 
 MOST_FEATURES = 5
@@ -17,17 +18,6 @@ MOST_WORDS = 10
 MOST_WEIGHED = 8
 # A difference below so many deviations distinguishes nothing.
 _LEAST_EFFECT = 0.25
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of X: its name, what it is, and how to get back to the user's unit."""
-
-    name: str
-    kind: str = "numeric"
-    offset: float = 0.0
-    scale: float = 1.0
-    level: str | None = None
 
 
 @dataclass(frozen=True)
@@ -56,7 +46,7 @@ def read_columns(features: Any, rows: Rows, fitted: Any = None) -> tuple[Column,
     `kind`, or names alone; of a sparse X these are taken for words, since that is what most of them count.
     """
     if features is None:
-        features = fitted if rows.names is None else rows.names
+        features = rows.columns or (fitted if rows.names is None else rows.names)
     if features is None:
         return tuple(Column(f"feature {j}", "matrix") for j in range(rows.d))
     listed = list(features)
@@ -87,18 +77,31 @@ def find_traits(
     if rows.sparse:
         kinds[kinds == "matrix"] = "text"
     mean, deviation = _moments(rows)
-    # categories count presence, so that a share is a share however the column was scaled
-    yes_no = np.flatnonzero(kinds == "category")
     totals: Any = own @ rows.values
-    present = {} if not len(yes_no) else _shares_present(rows, own, counts, columns, yes_no)
+    known = counts[:, None]
+    if not rows.sparse and np.isnan(totals).any():  # missing values count for nothing
+        there = np.isfinite(rows.values)
+        totals, known = own @ np.where(there, rows.values, 0.0), own @ there
+
+    @cache
+    def shares(j: int) -> tuple[Floats, float] | None:
+        """Of yes: in each cluster, and in all; None if the user's column has other values than 0 and 1."""
+        values, column = rows.values[:, [j]], columns[j]
+        values = (values.toarray() if rows.sparse else values).ravel().astype(np.float64)
+        values = column.offset + column.scale * values
+        yes = np.abs(values) > 1e-9  # a category counts presence, however its column was scaled
+        if column.kind != "category" and not (np.abs(values - yes) < 1e-9).all():
+            return None
+        return (own @ yes) / np.maximum(counts, 1), float(yes.mean())
+
     found = {}
     for at, cluster in enumerate(clusters):
         if counts[at] == 0:
             found[cluster] = Traits()
             continue
         row = totals[at].toarray().ravel() if sparse.issparse(totals) else totals[at]
-        here = np.asarray(row, dtype=np.float64) / counts[at]
-        found[cluster] = _traits_of(here, mean, deviation, columns, kinds, present, at)
+        here = np.where(known[at] > 0, row / np.maximum(known[at], 1), mean)
+        found[cluster] = _traits_of(here, mean, deviation, columns, kinds, shares, at)
     return found
 
 
@@ -119,48 +122,18 @@ def weighed_features(weights: Any, rows: Rows, columns: Sequence[Column]) -> tup
 
 
 def _moments(rows: Rows) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of each column, taken about a typical row."""
-    if rows.sparse:
-        mean = np.asarray(rows.values.mean(axis=0), dtype=np.float64).ravel()
-        squares = rows.values.copy()
-        squares.data = squares.data.astype(np.float64) ** 2
-        variance = np.asarray(squares.mean(axis=0), dtype=np.float64).ravel() - mean**2
-        return mean, np.sqrt(np.maximum(variance, 0.0))
-    about = rows.dense(slice(0, 1))[0]
-    total, squares = np.zeros(rows.d), np.zeros(rows.d)
-    for chunk in rows.chunks(rows.d):
-        away = rows.values[chunk].astype(np.float64) - about
-        total += away.sum(axis=0)
-        squares += np.einsum("ij,ij->j", away, away)
-    shift = total / rows.n
-    variance = squares / rows.n - shift**2
-    # rounding alone does not make a column vary
-    noise = np.finfo(rows.values.dtype).eps * (np.abs(about) + np.abs(shift))
-    return about + shift, np.where(variance > noise**2, np.sqrt(np.maximum(variance, 0.0)), 0.0)
+    """Mean and standard deviation of each column, without what is missing; 0 where it is all rounding."""
+    from sklearn.preprocessing import StandardScaler
 
-
-def _shares_present(
-    rows: Rows, own: Any, counts: Floats, columns: Sequence[Column], yes_no: Ints
-) -> dict[int, tuple[Floats, float]]:
-    """Share of items with each category: by cluster, and of all."""
-    found = {}
-    table = rows.values[:, yes_no]
-    table = table.tocsc() if rows.sparse else table
-    for at, j in enumerate(yes_no.tolist()):
-        column = table[:, [at]].toarray().ravel() if rows.sparse else table[:, at]
-        has = np.abs(columns[j].offset + columns[j].scale * column.astype(np.float64)) > 1e-9
-        found[j] = (own @ has.astype(np.float64)) / np.maximum(counts, 1), float(has.mean())
-    return found
+    scaler = StandardScaler(with_mean=not rows.sparse)
+    for chunk in [slice(None)] if rows.sparse else rows.chunks(rows.d):
+        scaler.partial_fit(rows.values[chunk])
+    deviation = np.sqrt(scaler.var_)
+    return scaler.mean_, np.where(scaler.scale_ == deviation, deviation, 0.0)  # a scale of 1: constant
 
 
 def _traits_of(
-    here: Floats,
-    mean: Floats,
-    deviation: Floats,
-    columns: Sequence[Column],
-    kinds: Any,
-    present: dict[int, tuple[Floats, float]],
-    at: int,
+    here: Floats, mean: Floats, deviation: Floats, columns: Sequence[Column], kinds: Any, shares: Any, at: int
 ) -> Traits:
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = np.where(deviation > 0, (here - mean) / deviation, 0.0)
@@ -178,11 +151,12 @@ def _traits_of(
         if strength[j] < _LEAST_EFFECT:
             break
         column, size = columns[j], float(effect[j])
-        if column.kind == "category":
-            shares, overall = present[j]
-            share = float(shares[at])
+        found = shares(j)
+        if found is not None:
+            share, overall = float(found[0][at]), found[1]
             message = "more often" if share > overall else "less often"
-            features.append(Trait(column.name, percent(share), percent(overall), size, message))
+            yes = percent(share) + (" yes" if column.level is None else "")
+            features.append(Trait(column.name, yes, percent(overall), size, message))
             continue
         spread = abs(column.scale) * float(deviation[j])
         a, b = (column.offset + column.scale * float(value) for value in (here[j], mean[j]))

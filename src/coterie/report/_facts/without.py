@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from coterie.constraints import Constraints
 from coterie.methods import ONE_START_ABOVE
 from coterie.metrics import adjusted_rand_score
 from coterie.report._facts.outcomes import lacks_weight
-from coterie.report._facts.rows import Ints, indicator
+from coterie.report._facts.rows import Floats, Ints, indicator
 
 # Beyond this number of clusters the best matching takes too long; the largest overlaps are taken first.
 _MOST_MATCHED = 2_000
@@ -81,9 +80,9 @@ def plain_labels(model: Any, X: Any, *, sample_weight: Any = None) -> Ints | Non
 
 
 def compare_with(
-    before: Ints, labels: Ints, known: Constraints, k: int, spread: Callable[[Ints], float | None]
+    before: Ints, labels: Ints, known: Constraints, k: int, cost: Any, rows: tuple[Any, Floats | None]
 ) -> Comparison:
-    """Say what changed from the plain labels; `spread` says how tight labels are."""
+    """Say what changed from the plain labels; `cost` says how tight labels are, of rows and their weights."""
     k = max(k, int(before.max(initial=-1)) + 1)
     match = match_clusters(labels, before, k)
     counts = np.bincount(labels[labels >= 0], minlength=k)
@@ -94,6 +93,7 @@ def compare_with(
     # more clusters, or more items left out, make sums of distances smaller for another reason
     comparable = int((labels < 0).sum()) == int((before < 0).sum())
     comparable = comparable and (counts > 0).sum() == (counts_before > 0).sum()
+    told = comparable and cost is not None
     return Comparison(
         n_moved=int((renamed != labels).sum()),
         ari=float(adjusted_rand_score(before, labels)),
@@ -101,8 +101,8 @@ def compare_with(
         n_stated=broken.n_stated,
         n_broken=broken.n_broken,
         n_broken_plain=broken_plain.n_broken,
-        spread=spread(labels) if comparable else None,
-        spread_plain=spread(before) if comparable else None,
+        spread=cost(rows[0], labels, rows[1]) if told else None,
+        spread_plain=cost(rows[0], before, rows[1]) if told else None,
         sizes=tuple(counts.tolist()),
         sizes_plain=tuple(counts_before[np.argsort(match)].tolist()),
     )

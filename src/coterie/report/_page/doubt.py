@@ -9,7 +9,7 @@ from coterie.report._facts.doubt import IN_DOUBT, WIDE_OPEN, CertaintyFacts, Dou
 from coterie.report._facts.gather import Facts
 from coterie.report._page.html import Markup, name_of, tag, together
 from coterie.report._page.numbers import percent
-from coterie.report._page.widgets import Name, cell, pair_of, pill, remark, table
+from coterie.report._page.widgets import Name, Row, bar, cell, more, notes, pair_of, pill, remark, table
 
 
 def certainty_section(facts: Facts) -> Markup | None:
@@ -22,26 +22,25 @@ def certainty_section(facts: Facts) -> Markup | None:
         "probability of the cluster that an item is in. It is as good as the model: where clusters have "
         "another shape than the model's, it is too sure."
     )
-    widgets: list[Any] = [
+    found: list[Any] = [
         remark(explained),
         tag("p", _in_doubt(certainty, facts.n_items)),
         _band_table(certainty),
     ]
-    if certainty.text:
-        widgets.append(tag("ul", [tag("li", message) for message in certainty.text], class_="notes"))
+    found.append(notes(certainty.text))
     if certainty.items:
-        widgets += [tag("h3", "Most in doubt"), _item_table(facts, certainty.items)]
         left = certainty.below(IN_DOUBT) - len(certainty.items)
-        if left > 0:
-            widgets.append(remark(f"{left:,} more items in doubt are not listed."))
+        found += [
+            tag("h3", "Most in doubt"),
+            _item_table(facts, certainty.items),
+            more(left, "items in doubt"),
+        ]
     if certainty.n_pairs:
-        widgets += [tag("h3", "Statements in doubt"), remark(_pair_words(certainty))]
+        found += [tag("h3", "Constraints in doubt"), remark(_pair_words(certainty))]
     if certainty.pairs:
-        widgets.append(_pair_table(facts, certainty.pairs))
         left = certainty.n_pairs_in_doubt - len(certainty.pairs)
-        if left > 0:
-            widgets.append(remark(f"{left:,} more pairs in doubt are not listed."))
-    return together(widgets)
+        found += [_pair_table(facts, certainty.pairs), more(left, "pairs in doubt")]
+    return together(found)
 
 
 def _in_doubt(certainty: CertaintyFacts, n_items: int) -> str:
@@ -54,11 +53,7 @@ def _in_doubt(certainty: CertaintyFacts, n_items: int) -> str:
 
 def _band_table(certainty: CertaintyFacts) -> Markup:
     widest = max(1, *(count for _, count in certainty.bands))
-    rows = []
-    for words, count in certainty.bands:
-        fill = tag("i", style=f"width:{100 * count / widest:.1f}%") if count else None
-        bar = tag("div", fill, class_="bar", aria_hidden="true")
-        rows.append((words, [f"{count:,}", bar]))
+    rows: list[Row] = [(words, [f"{count:,}", bar(count, widest)]) for words, count in certainty.bands]
     names: list[Name] = ["Probability", "Items", ("", "wide")]
     return table("How many items have which probability", names, rows, {"Items"})
 
@@ -66,9 +61,9 @@ def _band_table(certainty: CertaintyFacts) -> Markup:
 def _item_table(facts: Facts, items: tuple[DoubtfulItem, ...]) -> Markup:
     rows: list[Any] = []
     for one in items:
-        cells = [cell(cluster, f"{cluster}: {percent(share)}") for cluster, share in one.likely]
+        cells = [cell(cluster, f"{facts.called(cluster)}: {percent(share)}") for cluster, share in one.likely]
         cells += [together()] * (2 - len(cells))
-        rows.append((name_of(facts.names(one.item)), [cell(one.cluster), *cells]))
+        rows.append((name_of(facts.names(one.item)), [cell(one.cluster, facts.called(one.cluster)), *cells]))
     return table("Items most in doubt", ["Item", "Is in", "Most probable", "Next"], rows, stack=True)
 
 
@@ -79,8 +74,7 @@ def _pair_words(certainty: CertaintyFacts) -> str:
     message = f"{certainty.n_pairs_in_doubt:,} of {count_of(certainty.n_pairs, 'stated pair')}"
     return (
         f"{message} {'is' if certainty.n_pairs_in_doubt == 1 else 'are'} in doubt. The probability is that "
-        "of the "
-        "statement being true, by the model, with all statements counted (this one too): look at the "
+        "of the pair being true, by the model, with all constraints counted (this one too): look at the "
         "first ones first."
     )
 
@@ -88,10 +82,8 @@ def _pair_words(certainty: CertaintyFacts) -> str:
 def _pair_table(facts: Facts, pairs: tuple[DoubtfulPair, ...]) -> Markup:
     rows: list[Any] = []
     for pair in pairs:
-        items, state = (
-            pair_of(facts.names(pair.i), facts.names(pair.j)),
-            pill("met" if pair.met else "broken"),
-        )
+        items = pair_of(facts.names(pair.i), facts.names(pair.j))
+        state = pill("met" if pair.met else "broken")
         rows.append((pair.kind, [items, pair.strength, percent(pair.probability), state]))
     names: list[Name] = ["Kind", ("Items", "pair"), "Weight", "Probability", "Outcome"]
     return table("Stated pairs most in doubt", names, rows, stack=True)

@@ -61,20 +61,10 @@ def tag(name: str, /, *children: Any, **attributes: Any) -> Markup:
             continue
         key = key.rstrip("_").replace("_", "-")
         written.append(key if value is True else f'{key}="{html.escape(shown(value), quote=True)}"')
-    opened = "<" + " ".join(written) + ">"
-    if name in _EMPTY_ELEMENTS:
-        return Markup(opened)
-    return Markup(f"{opened}{_escaped(children)}</{name}>")
-
-
-def shape(name: str, /, *children: Any, **attributes: Any) -> Markup:
-    """Make an element of a drawing, which is closed even if it holds nothing."""
-    made = tag(name, *children, **attributes)
-    if name not in _EMPTY_ELEMENTS:
-        return made
-    if children:
-        return Markup(f"{made}{_escaped(children)}</{name}>")
-    return Markup(made[:-1] + "/>")
+    opened, inner = " ".join(written), _escaped(children)
+    if not inner and name in _EMPTY_ELEMENTS:
+        return Markup(f"<{opened}/>")
+    return Markup(f"<{opened}>{inner}</{name}>")
 
 
 def together(*parts: Any) -> Markup:
@@ -88,9 +78,9 @@ def cut(text: object, most: int = LONGEST_NAME) -> str:
     return visible if len(visible) <= most else visible[: most - 1] + "…"
 
 
-def name_of(text: object, class_: str = "name") -> Markup:
+def name_of(text: object, class_: str = "name", most: int = LONGEST_NAME) -> Markup:
     """A name of the user's: cut if it is long, with the full text on hovering."""
-    visible, short = shown(text), cut(text)
+    visible, short = shown(text), cut(text, most)
     if not visible.strip():
         short = visible = "(empty)"
     return tag("span", short, class_=class_, title=None if short == visible else cut(visible, _LONGEST_TITLE))

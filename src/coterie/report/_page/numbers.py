@@ -11,6 +11,7 @@ from coterie._words import short_number as number
 
 # the sign stays on the line of its number
 _PERCENT = "\u00a0%"
+_LONGEST_TICK = 7
 _MINUS = str.maketrans("-", "\u2212")
 
 
@@ -30,6 +31,22 @@ def beside(value: float, spread: float) -> str:
     text = f"{value:,.{max(0, -math.floor(math.log10(spread / 3)))}f}"
     text = text[1:] if text.startswith("-") and not text.strip("-0.,") else text
     return text.translate(_MINUS)
+
+
+def ticks(low: float, high: float, most: int = 6, least: float = 0.0) -> list[tuple[float, str]]:
+    """Round numbers between two others, no nearer than `least`: their places from 0 to 1, and in words."""
+    width = high - low
+    if not 0 < width < math.inf:
+        return []
+    step = 10.0 ** math.floor(math.log10(width / most))
+    step = max(step * next(by for by in (1, 2, 5, 10) if width <= by * most * step), least)
+    found = []
+    for at in range(math.ceil(low / step), math.floor(high / step) + 1):
+        value, text = at * step, beside(at * step, 3 * step)
+        if len(text) > _LONGEST_TICK:
+            text = f"{value:.4g}".translate(_MINUS)
+        found.append(((value - low) / width, text))
+    return found
 
 
 def signed(value: float) -> str:

@@ -21,7 +21,7 @@ from coterie.report._page.tables import (
     statements_section,
     trace_section,
 )
-from coterie.report._page.widgets import mark, remark, tiles
+from coterie.report._page.widgets import mark, notes, remark, tiles
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 # A bar of a feature ends here: more deviations than this are rare.
@@ -37,7 +37,7 @@ def build_page(facts: Facts, missing: str | None = None) -> str:
         ("sizes", "Sizes", sizes_section(facts)),
         *((own.key, own.title, own_section(own)) for own in facts.account.sections),
         ("objective", "Objective", trace_section(facts.account.trace)),
-        ("statements", "Statements", statements_section(facts)),
+        ("statements", "Constraints", statements_section(facts)),
         ("comparison", "Without what you know", comparison_section(facts)),
         ("made", "How it was made", _made_section(facts, missing)),
     ]
@@ -70,8 +70,7 @@ def _header(facts: Facts, links: list[Markup]) -> Markup:
     met = facts.n_stated - facts.n_broken
     figures = [(f"{facts.n_items:,}", "items"), (f"{facts.n_clusters:,}", "clusters")]
     if facts.n_stated:
-        noun = "stated pairs hold" if facts.statements.groups else "statements hold"
-        figures.append((f"{met:,} of {facts.n_stated:,}", noun))
+        figures.append((f"{met:,} of {facts.n_stated:,}", "constraints hold"))
     if facts.sizes.bounded:
         missed = len(facts.sizes.missed)
         figures.append((f"{missed:,} missed" if missed else "all met", "bounds on sizes"))
@@ -102,39 +101,31 @@ def _header(facts: Facts, links: list[Markup]) -> Markup:
 
 def _map_section(facts: Facts) -> Markup:
     shown = facts.map
-    notes = [*shown.notes, *facts.lines.notes]
+    said = [*shown.notes, *facts.lines.notes]
     if facts.n_clusters > len(LIGHT):
-        notes.append(
-            "There are more clusters than colours: colours repeat with another marker (dot, square, cross)."
-        )
+        said.append("More clusters than colours: colours repeat with another marker (dot, square, cross).")
     few = len(shown.items) <= MOST_NAMED_POINTS
     axes = [tag("span", arrow, name) for arrow, name in zip(("→ ", "↑ "), shown.axes, strict=True)]
-    drawn = tag("div", draw_points(facts), class_="map")
+    if len(shown.edges):
+        said.append("Lines join neighbours; dashed ones lead from one cluster to another.")
     return together(
         remark("Hover over a point to read its id.") if few else None,
-        tag("figure", drawn, tag("figcaption", tag("div", axes, class_="axes"))),
+        tag("figure", draw_points(facts), tag("figcaption", tag("div", axes, class_="axes"))),
         _legend(facts),
-        [remark(note) for note in notes],
+        [remark(note) for note in said],
     )
 
 
 def _legend(facts: Facts) -> Markup:
-    clusters = [card.cluster for card in facts.cards]
-    entries: list[Any] = [
-        tag("li", mark(h), f"Cluster {h}", tag("span", f"{int(facts.counts[h]):,}", class_="soft"))
-        for h in clusters
-    ]
-    if facts.n_clusters > len(clusters):
-        entries.append(tag("li", f"and {facts.n_clusters - len(clusters):,} smaller ones"))
+    counted = [(card.cluster, f"Cluster {facts.called(card.cluster)}", card.size) for card in facts.cards]
     if facts.sizes.n_outliers:
-        left_out = tag("span", f"{facts.sizes.n_outliers:,}", class_="soft")
-        entries.append(tag("li", mark(-1), "Left out", left_out))
+        counted.append((-1, "Left out", facts.sizes.n_outliers))
+    entries = [tag("li", mark(h), name, tag("span", f"{n:,}", class_="soft")) for h, name, n in counted]
+    if facts.n_clusters > len(facts.cards):
+        entries.append(tag("li", f"and {facts.n_clusters - len(facts.cards):,} smaller ones"))
     kinds = {(line.kind, line.broken) for line in facts.lines.lines}
-    for kind, style in (("must-link", "joined"), ("cannot-link", "apart")):
-        if (kind, False) in kinds:
-            entries.append(tag("li", line_sample(style), kind))
-        if (kind, True) in kinds:
-            entries.append(tag("li", line_sample(style, broken=True), f"{kind}, broken"))
+    for kind, broken in sorted(kinds, key=lambda one: (one[0] != "must-link", one[1])):
+        entries.append(tag("li", line_sample(kind, broken), f"{kind}, broken" if broken else kind))
     if facts.certainty is not None and facts.certainty.below(IN_DOUBT):
         drawn = "Hollow" if len(facts.map.items) <= MOST_NAMED_POINTS else "Pale"
         entries.append(tag("li", f"{drawn}: in doubt (below {percent(IN_DOUBT)})"))
@@ -147,18 +138,16 @@ def _legend(facts: Facts) -> Markup:
 
 
 def _cards_section(facts: Facts) -> Markup:
-    note = None
-    if facts.n_clusters > MOST_CARDS:
-        note = remark(f"The {MOST_CARDS} largest of {facts.n_clusters:,} clusters.")
+    few = facts.n_clusters <= MOST_CARDS
+    note = None if few else remark(f"The {MOST_CARDS} largest of {facts.n_clusters:,} clusters.")
+    doubtful = "may be elsewhere" if facts.certainty else "nearly as near to another centre, or nearer"
     explained = remark(
         "What distinguishes a cluster: the features in which its mean differs most from that of all items, "
         "in standard deviations (sd). Typical items lie nearest to the centre; doubtful ones "
-        + (
-            "nearly as near to another centre, or nearer." if facts.certainty is None else "may be elsewhere."
-        ),
-        f" {facts.account.centre}" if facts.account.centre else None,
+        f"{doubtful}. {facts.account.centre}"
     )
-    cards = tag("div", [_card(facts, card) for card in facts.cards], class_="cards")
+    style = "cards two" if len(facts.cards) in (2, 4) else "cards"
+    cards = tag("div", [_card(facts, card) for card in facts.cards], class_=style)
     return together(explained, _weighed(facts), note, cards)
 
 
@@ -178,23 +167,31 @@ def _weighed(facts: Facts) -> Markup | None:
 
 def _card(facts: Facts, card: Card) -> Markup:
     size = f"{count_of(card.size, 'item')} · {percent(card.share)}" if card.size else "empty"
-    name, traits = tag("h3", f"Cluster {card.cluster}"), card.traits
+    name, traits = tag("h3", f"Cluster {facts.called(card.cluster)}"), card.traits
     widgets: list[Any] = [tag("header", mark(card.cluster), name, tag("span", size, class_="size"))]
     if traits.features:
         widgets.append(tag("ul", [_trait(trait) for trait in traits.features], class_="traits"))
     elif card.size and not traits.words:
         widgets.append(remark("No feature sets it clearly apart."))
     words = [tag("li", name_of(word)) for word in traits.words]
-    typical = [tag("li", name_of(facts.names(item))) for item in card.typical]
+    typical = [tag("li", name_of(facts.names(item)), _begins(facts, item)) for item in card.typical]
     doubtful = [
         tag("li", name_of(facts.names(doubt.item)), tag("span", f": {doubt.why}", class_="soft"))
         for doubt in card.doubtful
     ]
-    lists = ("Words", words, "words"), ("Typical", typical, "items row"), ("Doubtful", doubtful, "items")
+    row = "items row" if facts.texts is None else "items"
+    lists = ("Words", words, "words"), ("Typical", typical, row), ("Doubtful", doubtful, "items")
     for heading, items, style in lists:
         if items:
             widgets += [tag("h4", heading), tag("ul", items, class_=style)]
     return tag("article", widgets, class_=f"card {colour_class(card.cluster)}")
+
+
+def _begins(facts: Facts, item: int) -> Markup | None:
+    """How the text of an item begins, where items are texts."""
+    if facts.texts is None:
+        return None
+    return together(": ", name_of(" ".join(str(facts.texts[item]).split()), "soft", 160))
 
 
 def _trait(trait: Trait) -> Markup:
@@ -216,9 +213,8 @@ def _made_section(facts: Facts, missing: str | None) -> Markup:
         tag("dl", [tag("div", tag("dt", name), tag("dd", value)) for name, value in values.items()])
         for values in (made.parameters, made.versions)
     )
-    notes = [tag("li", note) for note in (*made.notes, missing) if note]
     return together(
-        tag("ul", notes, class_="notes") if notes else None,
+        notes([note for note in (*made.notes, missing) if note]),
         [tag("h3", "Command"), tag("pre", tag("code", made.command))] if made.command else None,
         tag("h3", f"Parameters of {made.method}"),
         parameters,

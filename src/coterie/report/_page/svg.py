@@ -1,4 +1,4 @@
-"""Drawings of the page as inline SVG: the map and the trace of the objective. They hold no text."""
+"""Drawings of the page as inline SVG: the map and traces. They hold no text; numbers stand beside axes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 from coterie.base import Trace
 from coterie.report._facts.doubt import IN_DOUBT
 from coterie.report._facts.gather import Facts
+from coterie.report._facts.map import point_size
 from coterie.report._facts.rows import Floats
 from coterie.report._page.colours import colour_class, marker_of
-from coterie.report._page.html import Markup, cut, shape, tag, together
-from coterie.report._page.numbers import number, percent
+from coterie.report._page.html import Markup, cut, tag
+from coterie.report._page.numbers import beside, number, percent, ticks
 
 _WIDTH = 1000
 _MARGIN = 22
@@ -20,47 +21,62 @@ _MARGIN = 22
 MOST_NAMED_POINTS = 2_000
 # More lines than this are drawn paler.
 CROWD = 150
+# Steps of a trace that are drawn; of more, so many at equal distances.
+_MOST_STEPS = 1_000
 
 
 def draw_points(facts: Facts) -> Markup:
-    """The map: points by cluster, statements as lines, broken ones on top."""
-    height = round(_WIDTH * facts.map.ratio)
-    at = _placed(facts.map.xy, height)
-    labels = facts.labels[facts.map.items]
-    few = len(labels) <= MOST_NAMED_POINTS
-    size = point_size(len(labels))
-    layers = []
+    """The map: neighbours, points by cluster, statements as lines, broken ones on top."""
+    shown, height = facts.map, round(_WIDTH * facts.map.ratio)
+    inner = np.array([_WIDTH - 2 * _MARGIN, height - 2 * _MARGIN])
+    at = np.round(np.column_stack([shown.xy[:, 0], 1.0 - shown.xy[:, 1]]) * inner + _MARGIN, 1)
+    labels = facts.labels[shown.items]
+    draw = _named_points if len(labels) <= MOST_NAMED_POINTS else _mass_of_points
+    layers: list[Any] = [_neighbours(facts, at, labels)]
     for cluster in np.unique(labels).tolist():
         mine = np.flatnonzero(labels == cluster)
-        draw = _named_points if few else _mass_of_points
-        layers.append(draw(facts, cluster, mine, at[mine], size))
+        layers.append(draw(facts, cluster, shown.items[mine], at[mine], point_size(len(labels))))
     layers.append(_links(facts, at))
     n_lines = len(facts.lines.lines)
-    message = f"Map of {len(labels):,} items, coloured by cluster" + (
-        f", with {n_lines:,} statements" if n_lines else ""
+    message = f"Map of {len(labels):,} items, coloured by cluster"
+    message += f", with {n_lines:,} constraints" if n_lines else ""
+    drawn = tag("svg", layers, viewBox=f"0 0 {_WIDTH} {height}", role="img", aria_label=message)
+    across, upwards = (
+        [((_MARGIN + place * (length - 2 * _MARGIN)) / length, text) for place, text in some]
+        for some, length in zip(shown.ticks, (_WIDTH, height), strict=True)
     )
-    return shape("svg", layers, viewBox=f"0 0 {_WIDTH} {height}", role="img", aria_label=message)
+    return _with_ticks(tag("div", drawn, class_="map"), across, upwards)
 
 
-def _placed(xy: Floats, height: int) -> Floats:
-    """Positions in the drawing, whose y goes downwards."""
-    inner = np.array([_WIDTH - 2 * _MARGIN, height - 2 * _MARGIN])
-    return np.round(np.column_stack([xy[:, 0], 1.0 - xy[:, 1]]) * inner + _MARGIN, 1)
-
-
-def point_size(n: int) -> float:
-    """Radius of a point: smaller, the more there are."""
-    return float(np.clip(26.0 / max(n, 1) ** 0.25, 1.6, 8.0))
+def _with_ticks(drawing: Markup, across: Any, upwards: Any) -> Markup:
+    """A drawing with numbers below it and to the left; places are shares of its width and height."""
+    numbers = [tag("span", text, class_="x", style=f"left:{100 * place:.1f}%") for place, text in across]
+    numbers += [tag("span", text, class_="y", style=f"bottom:{100 * place:.1f}%") for place, text in upwards]
+    area = tag("div", drawing, numbers, class_="area")
+    return tag("div", area, class_="plot ticks" if numbers else "plot")
 
 
 def _short(value: float) -> str:
     return f"{value:.1f}".rstrip("0").rstrip(".")
 
 
-def _named_points(facts: Facts, cluster: int, mine: Any, at: Floats, size: float) -> Markup:
+def _neighbours(facts: Facts, at: Floats, labels: Any) -> list[Markup]:
+    """Lines between neighbours: in the colour of the cluster, and dashed from one cluster to another."""
+    edges = facts.map.edges
+    of = np.where(labels[edges[:, 0]] == labels[edges[:, 1]], labels[edges[:, 0]], -1)
+    drawn = []
+    for cluster in np.unique(of).tolist():
+        ends = at[edges[of == cluster]].tolist()
+        path = "".join(f"M{_short(a)} {_short(b)}L{_short(c)} {_short(d)}" for (a, b), (c, d) in ends)
+        style = f"near {colour_class(cluster)}" if cluster >= 0 else "near cut"
+        drawn.append(tag("path", class_=style, d=path))
+    return drawn
+
+
+def _named_points(facts: Facts, cluster: int, items: Any, at: Floats, size: float) -> Markup:
     marker, points, certainty = marker_of(cluster), [], facts.certainty
-    where = "in no cluster" if cluster < 0 else f"cluster {cluster}"
-    for item, (x, y) in zip(facts.map.items[mine].tolist(), at.tolist(), strict=True):
+    where = "in no cluster" if cluster < 0 else f"cluster {facts.called(cluster)}"
+    for item, (x, y) in zip(items.tolist(), at.tolist(), strict=True):
         message, style = f"{cut(facts.names(item))}: {where}", None
         if certainty is not None:
             message = f"{message}, {percent(certainty.own[item])}"
@@ -68,45 +84,41 @@ def _named_points(facts: Facts, cluster: int, mine: Any, at: Floats, size: float
         title = tag("title", message)
         if marker == "dot":
             kind = "pt doubt" if style else "pt"
-            points.append(shape("circle", title, class_=kind, cx=_short(x), cy=_short(y), r=_short(size)))
+            points.append(tag("circle", title, class_=kind, cx=_short(x), cy=_short(y), r=_short(size)))
         elif marker == "square":
-            side = 1.8 * size
-            corner = {"x": _short(x - side / 2), "y": _short(y - side / 2)}
-            box = {"width": _short(side), "height": _short(side)}
-            points.append(shape("rect", title, class_=style, **box, **corner))
+            corner = {"x": _short(x - 0.9 * size), "y": _short(y - 0.9 * size)}
+            box = {"width": _short(1.8 * size), "height": _short(1.8 * size)}
+            points.append(tag("rect", title, class_=style, **box, **corner))
         else:
-            points.append(shape("path", title, class_=style, d=_cross(x, y, size)))
+            points.append(tag("path", title, class_=style, d=_cross(x, y, size)))
     style = "dots hollow" if marker == "cross" else "dots"
-    return shape("g", points, class_=f"{style} {colour_class(cluster)}")
+    return tag("g", points, class_=f"{style} {colour_class(cluster)}")
 
 
 def _cross(x: float, y: float, size: float) -> str:
-    arm = _short(1.1 * size)
-    whole = _short(2.2 * size)
+    arm, whole = _short(1.1 * size), _short(2.2 * size)
     return f"M{_short(x)} {_short(y)}m-{arm} 0h{whole}m-{arm}-{arm}v{whole}"
 
 
-def _mass_of_points(facts: Facts, cluster: int, mine: Any, at: Floats, size: float) -> Markup:
+def _mass_of_points(facts: Facts, cluster: int, items: Any, at: Floats, size: float) -> list[Markup]:
     """One path for all points of a cluster: strokes of no length with caps are small and quick to draw.
 
     Those in doubt, where the model tells, have a path of their own.
     """
-    if facts.certainty is None:
-        return _path_of_points(cluster, at, size)
-    doubt = facts.certainty.own[facts.map.items[mine]] < IN_DOUBT
-    kinds = ((doubt, True), (~doubt, False))
-    return together([_path_of_points(cluster, at[some], size, pale) for some, pale in kinds if some.any()])
-
-
-def _path_of_points(cluster: int, at: Floats, size: float, doubt: bool = False) -> Markup:
-    marker = marker_of(cluster)
-    style = f"many {marker} {colour_class(cluster)}" + (" doubt" if doubt else "")
-    if marker == "cross":
-        drawn = "".join(_cross(x, y, size) for x, y in at.tolist())
-    else:
-        drawn = "".join(f"M{_short(x)} {_short(y)}h0" for x, y in at.tolist())
+    marker, drawn = marker_of(cluster), []
     width = {"dot": 2 * size, "square": 1.8 * size, "cross": 1.4}[marker]
-    return shape("path", class_=style, d=drawn, stroke_width=_short(width))
+    doubt = np.zeros(len(items), dtype=bool)
+    if facts.certainty is not None:
+        doubt = facts.certainty.own[items] < IN_DOUBT
+    for some, pale in ((doubt, " doubt"), (~doubt, "")):
+        each = at[some].tolist()
+        if marker == "cross":
+            path = "".join(_cross(x, y, size) for x, y in each)
+        else:
+            path = "".join(f"M{_short(x)} {_short(y)}h0" for x, y in each)
+        style = f"many {marker} {colour_class(cluster)}{pale}"
+        drawn += [tag("path", class_=style, d=path, stroke_width=_short(width))] if path else []
+    return drawn
 
 
 def _links(facts: Facts, at: Floats) -> Markup:
@@ -116,22 +128,26 @@ def _links(facts: Facts, at: Floats) -> Markup:
         if line.i not in position or line.j not in position:
             continue
         (x1, y1), (x2, y2) = position[line.i], position[line.j]
-        kind = "apart" if line.kind == "cannot-link" else "joined"
         state = "broken" if line.broken else "met"
         title = f"{line.kind} {cut(facts.names(line.i))} and {cut(facts.names(line.j))}: {state}"
         ends = {"x1": _short(x1), "y1": _short(y1), "x2": _short(x2), "y2": _short(y2)}
-        style = f"{kind} broken" if line.broken else kind
-        drawn.append(shape("line", tag("title", title), class_=style, **ends))
+        drawn.append(tag("line", tag("title", title), class_=_style(line.kind, line.broken), **ends))
     for item in facts.lines.ringed.tolist():
         if item in position:
             x, y = position[item]
             title = tag("title", f"{cut(facts.names(item))}: breaks a group")
-            drawn.append(shape("circle", title, class_="ring", cx=_short(x), cy=_short(y), r="11"))
-    return shape("g", drawn, class_="links crowd" if len(drawn) > CROWD else "links")
+            drawn.append(tag("circle", title, class_="ring", cx=_short(x), cy=_short(y), r="11"))
+    return tag("g", drawn, class_="links crowd" if len(drawn) > CROWD else "links")
 
 
-# Steps of a trace that are drawn; of more, so many at equal distances.
-_MOST_STEPS = 1_000
+def _style(kind: str, broken: bool) -> str:
+    return ("apart" if kind == "cannot-link" else "joined") + (" broken" if broken else "")
+
+
+def line_sample(kind: str, broken: bool) -> Markup:
+    """A short line for the legend."""
+    stroke = tag("line", class_=_style(kind, broken), x1=0, y1=5, x2=26, y2=5)
+    return tag("svg", tag("g", stroke, class_="links"), viewBox="0 0 26 10", aria_hidden="true")
 
 
 def steps_of(trace: Trace) -> tuple[Floats, Floats]:
@@ -143,43 +159,34 @@ def steps_of(trace: Trace) -> tuple[Floats, Floats]:
 
 
 def course_of(trace: Trace) -> Markup:
-    """The drawing of a trace, with its first and last value."""
-    message = [
-        tag("span", f"{word} {number(value)}")
-        for word, value in zip(trace.ends, trace.values[[0, -1]].tolist(), strict=True)
-    ]
-    return tag("figure", draw_trace(trace), tag("figcaption", message, class_="ends"), class_="course")
-
-
-def draw_trace(trace: Trace) -> Markup:
-    """The objective after each half-step (or what else the trace tells), as a line."""
-    values, height = steps_of(trace)[1], 200
+    """The objective after each half-step (or what else the trace tells) as a line, with its two ends."""
+    (steps, values), height = steps_of(trace), 200
+    across = ticks(float(steps[0]), float(steps[-1]), 10, 1.0)
     if len(values) == 1:
-        values = np.repeat(values, 2)
+        steps, values = np.array([0.0, 1.0]), np.repeat(values, 2)
     low, high = float(values.min()), float(values.max())
-    x = np.linspace(4, _WIDTH - 4, len(values))
+    x = (steps - steps[0]) / (steps[-1] - steps[0]) * _WIDTH
     level = (values - low) / (high - low) if high > low else np.full(len(values), 0.5)
-    y = height - 14 - level * (height - 28)
+    y = height * (0.93 - 0.86 * level)
     points = [f"{_short(a)},{_short(b)}" for a, b in zip(x.tolist(), y.tolist(), strict=True)]
     mark = None
     if trace.mark is not None:
-        at = _short(float(np.interp(trace.mark, steps_of(trace)[0], x[: len(trace.values)])))
-        mark = shape("polyline", class_="trace", points=f"{at},0 {at},{height}")
-    area = f"M{' L'.join(points)} L{_short(float(x[-1]))},{height} L{_short(float(x[0]))},{height}Z"
-    return shape(
+        at = _short(float(np.interp(trace.mark, steps, x)))
+        mark = tag("polyline", class_="trace", points=f"{at},0 {at},{height}")
+    drawn = tag(
         "svg",
-        shape("path", class_="under", d=area),
-        shape("polyline", class_="trace", points=" ".join(points)),
+        tag("path", class_="under", d=f"M{' L'.join(points)} L{_WIDTH},{height} L0,{height}Z"),
+        tag("polyline", class_="trace", points=" ".join(points)),
         mark,
         viewBox=f"0 0 {_WIDTH} {height}",
         preserveAspectRatio="none",
         role="img",
         aria_label=trace.title,
     )
-
-
-def line_sample(kind: str, broken: bool = False) -> Markup:
-    """A short line for the legend."""
-    style = f"{kind} broken" if broken else kind
-    stroke = shape("line", class_=style, x1=0, y1=5, x2=26, y2=5)
-    return shape("svg", shape("g", stroke, class_="links"), viewBox="0 0 26 10", aria_hidden="true")
+    plot = _with_ticks(drawn, across, [(0.07 + 0.86 * place, text) for place, text in ticks(low, high, 4)])
+    told = [number(value) for value in trace.values[[0, -1]].tolist()]
+    if told[0] == told[1]:  # a small change of a large number
+        told = [beside(value, (high - low) / 10) for value in trace.values[[0, -1]].tolist()]
+    texts = f"{trace.ends[0]} {told[0]}", f"→ {trace.step}", f"{trace.ends[1]} {told[1]}"
+    caption = tag("figcaption", [tag("span", text) for text in texts], class_="ends")
+    return tag("figure", plot, caption, class_="course")

@@ -15,7 +15,7 @@ from coterie.report._page.colours import colour_class
 from coterie.report._page.html import Markup, cut, name_of, tag, together
 from coterie.report._page.numbers import NOTHING, number, percent, whole
 from coterie.report._page.svg import course_of
-from coterie.report._page.widgets import Name, cell, pair_of, pill, remark, table, tiles
+from coterie.report._page.widgets import Name, bar, cell, more, notes, pair_of, pill, remark, table, tiles
 
 # Rows of a table of clusters; of more, the largest.
 _MOST_ROWS = 60
@@ -40,14 +40,14 @@ def sizes_section(facts: Facts) -> Markup:
         widgets.append(tag("p", message, class_="small"))
     if len(rows) < len(sizes.rows):
         widgets.append(remark(f"The {len(rows)} largest of {len(sizes.rows):,}."))
-    widgets.append(_size_table(rows, sizes, None))
+    widgets.append(_size_table(facts, rows, None))
     for name in dict.fromkeys(row.group for row in sizes.groups):
         widgets.append(tag("h3", "Group ", name_of(name)))
         of_group = [row for row in sizes.groups if row.group == name]
         if all(row.low is not None and row.size == row.low for row in of_group):
             widgets.append(remark(f"Its minima leave no choice: {_DIFFERENCES}."))
         of_group.sort(key=lambda row: (row.met, row.cluster))
-        widgets.append(_size_table(of_group[:_MOST_ROWS], sizes, name))
+        widgets.append(_size_table(facts, of_group[:_MOST_ROWS], name))
     if sizes.note:
         widgets.append(remark(sizes.note))
     return together(widgets)
@@ -73,27 +73,21 @@ def _price_words(sizes: SizeFacts) -> str:
     return message
 
 
-def _size_table(rows: list[SizeRow], sizes: SizeFacts, group: str | None) -> Markup:
+def _size_table(facts: Facts, rows: list[SizeRow], group: str | None) -> Markup:
+    sizes = facts.sizes
     widest = max([1e-12, *(row.size for row in rows), *(row.high or row.low or 0.0 for row in rows)])
     names: list[Name] = ["Cluster", "Size", ("", "wide")]
     if sizes.bounded:
         names += ["Min", "Max", "Bound", *(["Price"] if sizes.priced else [])]
     body = []
     for row in rows:
-        ticks = [
-            tag("b", style=f"left:calc({100 * bound / widest:.1f}% - 1px)")
-            for bound in (row.low, row.high)
-            if bound is not None
-        ]
-        fill = tag("i", style=f"width:{100 * row.size / widest:.1f}%")
-        bar = tag("div", fill, ticks, class_=f"bar {colour_class(row.cluster)}", aria_hidden="true")
-        cells: list[Any] = [whole(row.size), bar]
+        style, bounds = colour_class(row.cluster), (row.low, row.high)
+        cells: list[Any] = [whole(row.size), bar(row.size, widest, style, bounds)]
         if sizes.bounded:
-            cells += ["none" if bound is None else whole(bound) for bound in (row.low, row.high)]
-            has_bound = row.low is not None or row.high is not None
-            cells.append(pill(("met" if row.met else "missed") if has_bound else "none"))
+            cells += ["none" if bound is None else whole(bound) for bound in bounds]
+            cells.append(pill("none" if bounds == (None, None) else "met" if row.met else "missed"))
             cells += [number(row.price)] if sizes.priced else []
-        body.append((cell(row.cluster), cells))
+        body.append((cell(row.cluster, facts.called(row.cluster)), cells))
     caption = "Sizes of the clusters" if group is None else f"Sizes of group {cut(group)}"
     return table(caption, names, body, {"Size", "Min", "Max", "Price"})
 
@@ -103,17 +97,13 @@ def _size_table(rows: list[SizeRow], sizes: SizeFacts, group: str | None) -> Mar
 
 def own_section(own: Section) -> Markup:
     """A part that only the family of the model has."""
-    widgets: list[Any] = [remark(own.text)]
-    if own.trace is not None:
-        widgets.append(course_of(own.trace))
-    if own.remark is not None:
-        widgets.append(tag("p", own.remark))
-    if own.listed:
-        listed = tag("ul", [tag("li", one) for one in own.listed], class_="notes")
-        widgets += [tag("h3", own.heading), remark(own.note), listed]
-        if own.n_left_out:
-            widgets.append(remark(f"{own.n_left_out:,} more pairs are not listed."))
-    return together(widgets)
+    return together(
+        remark(own.text),
+        None if own.trace is None else course_of(own.trace),
+        None if own.remark is None else tag("p", own.remark),
+        [tag("h3", own.heading), remark(own.note), notes(own.listed)] if own.listed else None,
+        more(own.n_left_out, "pairs"),
+    )
 
 
 def trace_section(trace: Trace | None) -> Markup | None:
@@ -135,19 +125,16 @@ def statements_section(facts: Facts) -> Markup | None:
     if found.groups:
         rows = [_group_row(group) for group in found.groups]
         widgets.append(table("Groups", ["Kind", "What", "Weight", "Source", "Outcome"], rows, stack=True))
-        if found.n_groups_left_out:
-            widgets.append(remark(f"{found.n_groups_left_out:,} more groups are not listed."))
+        widgets.append(more(found.n_groups_left_out, "groups"))
     broken = [pair for pair in found.pairs if pair.outcome == "broken"]
     others = [pair for pair in found.pairs if pair.outcome != "broken"]
     if broken and found.price is not None:
-        widgets.append(
-            remark(f"A broken statement of weight 1 weighs {number(found.price)} in the objective.")
-        )
+        widgets.append(remark(f"A broken pair of weight 1 weighs {number(found.price)} in the objective."))
     if broken:
         widgets.append(_pair_table("Broken pairs", broken))
     if others:
         summary = tag("summary", f"{count_of(len(others), 'pair')} that hold")
-        widgets.append(tag("details", summary, _pair_table("Pairs that hold", others), open=not broken))
+        widgets.append(tag("details", summary, _pair_table("Pairs that hold", others)))
     if found.n_left_out:
         message = f"{found.n_left_out:,} of {found.n_pairs:,} pairs are not listed here; the full list is in "
         widgets.append(remark(message, "constraints.csv where the command line made this page."))
@@ -182,10 +169,8 @@ def _group_row(group: GroupRow) -> tuple[Any, list[Any]]:
     held = f"{group.n_pairs - group.n_broken:,} of {count_of(group.n_pairs, 'pair')} hold"
     if group.n_broken_plain is not None:
         held += f"; {group.n_pairs - group.n_broken_plain:,} would without being said"
-    broken = [tag("li", one) for one in group.broken]
-    if group.left_out:
-        broken.append(tag("li", f"and {group.left_out:,} more"))
-    what = together(group.text, tag("ul", broken, class_="groups") if broken else None)
+    broken = [*group.broken, *([f"and {group.left_out:,} more"] if group.left_out else [])]
+    what = together(group.text, notes(broken, "groups"))
     outcome = together(pill("broken" if group.n_broken else "met"), " ", tag("span", held, class_="soft"))
     return group.kind, [what, group.strength, _source(group.source), outcome]
 
@@ -205,11 +190,11 @@ def comparison_section(facts: Facts) -> Markup | None:
     ]
     if found.n_stated:
         before, after = (found.n_stated - n for n in (found.n_broken_plain, found.n_broken))
-        message = f"of {found.n_stated:,} stated pairs hold: without → with"
+        message = f"of {found.n_stated:,} constraints hold: without → with"
         figures.append((f"{before:,} → {after:,}", message))
     along = facts.account.graph is not None
     same = "The same method, along the same neighbours," if along else "The same method"
-    words = f"{same} without statements and bounds, its clusters matched to these as well as can be."
+    words = f"{same} without constraints and bounds, its clusters matched to these as well as can be."
     if found.leaves_out:
         words += " Items left out of all clusters count as one more cluster."
     return together(
@@ -245,10 +230,7 @@ def _sizes_beside(facts: Facts, found: Comparison) -> Markup:
     rows = []
     for h in sorted(clusters):
         here, before = found.sizes[h], found.sizes_plain[h]
-        bars = [
-            tag("div", tag("i", style=f"width:{100 * size / widest:.1f}%"), class_=f"bar thin {style}")
-            for size, style in ((before, "before"), (here, colour_class(h)))
-        ]
-        rows.append((cell(h), [f"{before:,}", f"{here:,}", together(bars)]))
+        bars = bar(before, widest, "thin before"), bar(here, widest, f"thin {colour_class(h)}")
+        rows.append((cell(h, facts.called(h)), [f"{before:,}", f"{here:,}", together(bars)]))
     names: list[Name] = ["Cluster", "Without", "With", ("", "wide")]
     return table("Sizes without and with what is known", names, rows, {"Without", "With"})

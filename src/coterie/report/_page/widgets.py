@@ -17,14 +17,32 @@ def mark(cluster: int) -> Markup:
     return tag("span", class_=f"mark {marker_of(cluster)} {colour_class(cluster)}", aria_hidden="true")
 
 
-def cell(cluster: int, text: str | None = None) -> Markup:
-    """A cell that names a cluster: its marker and its number, or what is said of it."""
-    return tag("span", mark(cluster), text or f"{cluster}", class_="cell")
+def cell(cluster: int, text: str) -> Markup:
+    """A cell that names a cluster: its marker, and what it is called or what is said of it."""
+    return tag("span", mark(cluster), text, class_="cell")
 
 
 def remark(*text: Any) -> Markup:
     """A paragraph beside the point, small and pale."""
     return tag("p", *text, class_="soft small")
+
+
+def notes(lines: Sequence[Any], style: str = "notes") -> Markup | None:
+    """A list of remarks; None if there are none."""
+    return tag("ul", [tag("li", line) for line in lines], class_=style) if lines else None
+
+
+def more(number: int, what: str) -> Markup | None:
+    """How many things are not listed; None if all are."""
+    return remark(f"{number:,} more {what} are not listed.") if number > 0 else None
+
+
+def bar(size: float, widest: float, style: str = "", bounds: Sequence[float | None] = ()) -> Markup:
+    """A bar beside the widest one, with a mark at each bound."""
+    fill = tag("i", style=f"width:{100 * size / widest:.1f}%") if size else None
+    ends = [100 * bound / widest for bound in bounds if bound is not None]
+    marks = [tag("b", style=f"left:calc({end:.1f}% - 1px)") for end in ends]
+    return tag("div", fill, marks, class_=f"bar {style}", aria_hidden="true")
 
 
 def pill(state: str) -> Markup:
