@@ -2,6 +2,7 @@
 
 import functools
 import operator
+import pickle
 import random
 
 import narwhals as nw
@@ -93,6 +94,22 @@ def test_values_stay_with_their_pair_when_sorted_and_when_self_pairs_go():
     assert said(c)[1] == [[0, 1], [4, 5]]
     assert c.must_table.weight.tolist() == [9, 7]
     assert c.must_table.source_names() == ["z", "x"]
+
+
+def test_duplicates_are_remarked_on():
+    ids = list("abcdef")
+    c = Constraints([("a", "b"), ("b", "a"), ("e", "c")], [("b", "d")], ids=ids)
+    (remark,) = c.remarks
+    assert remark == "1 pair is stated more than once: must-link a-b (2 times). Their weights add up."
+    assert str(c.check(2)).endswith(remark)
+    both = c + Constraints([("a", "b"), ("c", "e")], [("b", "d")], ids=ids)
+    assert "3 pairs are" in both.remarks[0]
+    assert "must-link a-b (3 times), must-link c-e (2 times), cannot-link b-d (2 times)" in both.remarks[0]
+    # the same knowledge twice is no duplicate, and neither are the rows of a fold
+    for quiet in (c | EXPECTED, c.drop(must_link=[("a", "b")]), EXPECTED | EXPECTED, c[[1, 2, 3, 4]]):
+        assert bool(quiet.remarks) == (quiet == (c | EXPECTED))
+    assert pickle.loads(pickle.dumps(both)).remarks == both.remarks
+    assert "such as" in Constraints([(i, i + 1) for i in range(5)] * 2).remarks[0]
 
 
 def test_duplicates_in_the_constructor_add_up():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +113,22 @@ class Constraints(Buildable):
         return self._cannot
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is legal, but perhaps not meant: pairs that were stated more than once as the same kind."""
+        again = [table.take(table.times > 1) for table in (self._must, self._cannot)]
+        names = [
+            f"{kind} {self.item_name(i)}-{self.item_name(j)} ({n} times)"
+            for kind, table in zip((MUST_LINK, CANNOT_LINK), again, strict=True)
+            for (i, j), n in zip(table.ij[:3].tolist(), table.times[:3].tolist(), strict=True)
+        ]
+        if not names:
+            return ()
+        n = sum(table.n for table in again)
+        are = "pair is" if n == 1 else "pairs are"
+        such = ", ".join(names[:3]) if n <= 3 else f"such as {', '.join(names[:3])}"
+        return (f"{n:,} {are} stated more than once: {such}. Their weights add up.",)
+
+    @property
     def groups(self) -> tuple[Group, ...]:
         """The label, distinct and across statements."""
         return self._groups
@@ -194,7 +211,8 @@ class Constraints(Buildable):
         asked = (whole_number(n_clusters, "n_clusters", 1), bool(nonempty), whole_number(budget, "budget", 0))
         last: Any = self.__dict__.get("_last_check")  # a fit asks the same question more than once
         if last is None or last[0] != asked:
-            last = asked, _feasible.check(self, asked[0], nonempty=asked[1], budget=asked[2])
+            found = _feasible.check(self, asked[0], nonempty=asked[1], budget=asked[2])
+            last = asked, replace(found, remarks=self.remarks)
             self.__dict__["_last_check"] = last
         return last[1]
 

@@ -53,6 +53,8 @@ class Feasibility:
         When infeasible, statements that cannot all hold.
     reason : str
         Which step decided, or why none did.
+    remarks : tuple of str
+        What is legal, but perhaps not meant: see `Constraints.remarks`.
     """
 
     status: _exact.Verdict
@@ -60,6 +62,7 @@ class Feasibility:
     witness: IntArray | None
     certificate: Conflict | None
     reason: str
+    remarks: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         if self.status == "undecided":
@@ -71,7 +74,8 @@ class Feasibility:
 
     def __str__(self) -> str:
         message = f"{self.status} with {count_of(self.n_clusters, 'cluster')}"
-        return f"{message} ({self.reason})" if self.certificate is None else f"{message}: {self.certificate}"
+        why = f" ({self.reason})" if self.certificate is None else f": {self.certificate}"
+        return "\n".join([message + why, *self.remarks])
 
     def __repr__(self) -> str:
         return f"<Feasibility: {self}>"

@@ -59,6 +59,8 @@ class Pairs:
         Position in `sources`, -1 where not stated.
     sources : tuple of str
         Who or what said it.
+    times : array of shape (m,)
+        How often the pair was stated; its weight is the sum.
     """
 
     ij: IntArray
@@ -67,9 +69,12 @@ class Pairs:
     hard: BoolArray
     source: NDArray[np.int32]
     sources: tuple[str, ...] = ()
+    times: IntArray = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        columns = ("ij", np.int64), ("weight", np.float64), ("confidence", np.float64)
+        if self.times is None:
+            object.__setattr__(self, "times", np.ones(len(self.weight)))
+        columns = ("ij", np.int64), ("weight", np.float64), ("confidence", np.float64), ("times", np.int64)
         for name, dtype in (*columns, ("hard", np.bool_), ("source", np.int32)):
             object.__setattr__(self, name, frozen(getattr(self, name), dtype))
 
@@ -96,7 +101,7 @@ class Pairs:
     def take(self, rows: Any) -> Pairs:
         """The given rows, which must keep the canonical order."""
         columns: list[Any] = [column[rows] for column in self._columns]
-        return Pairs(*[*columns, self.sources])
+        return Pairs(*[*columns, self.sources, self.times[rows]])
 
     def source_names(self) -> list[str | None]:
         """The source of each pair, None where not stated."""
@@ -107,7 +112,7 @@ class Pairs:
         return self.ij, self.weight, self.confidence, self.hard, self.source
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Pairs, (*self._columns, self.sources)
+        return Pairs, (*self._columns, self.sources, self.times)
 
 
 def log_odds(confidence: FloatArray) -> FloatArray:
@@ -154,7 +159,8 @@ def stack(first: Pairs, second: Pairs) -> Pairs:
         codes.append(lookup[pairs.source])
     both = zip(first._columns[:-1], second._columns[:-1], strict=True)
     columns: list[Any] = [np.concatenate(halves) for halves in both]
-    return Pairs(*[*columns, np.concatenate(codes), tuple(table)])
+    times = np.concatenate([first.times, second.times])
+    return Pairs(*[*columns, np.concatenate(codes), tuple(table), times])
 
 
 def canonical(pairs: Pairs, merge: Literal["sum", "max"]) -> Pairs:
@@ -196,6 +202,7 @@ def canonical(pairs: Pairs, merge: Literal["sum", "max"]) -> Pairs:
         np.logical_or.reduceat(ordered.hard, starts),
         source,
         sources,
+        reduce(ordered.times, starts),
     )
 
 
