@@ -166,6 +166,17 @@ def test_a_pair_of_weight_zero_has_no_effect(seed):
     assert "The statement holds." in facts.verdict
 
 
+def test_rows_in_another_order_are_refused(seed):
+    pd = pytest.importorskip("pandas")
+    X, y = blobs(seed)
+    frame = pd.DataFrame(X, index=[f"row-{i}" for i in range(len(X))], columns=list("abcd"))
+    known = Constraints.sample(y, 10, random_state=seed).with_ids(frame.index)
+    model = COPKMeans(3, random_state=0).fit(frame, constraints=known)
+    assert gather(model, frame).n_stated == 10
+    with pytest.raises(ValueError, match="in another order"):
+        gather(model, frame[::-1])
+
+
 def test_groups_are_judged_item_by_item():
     X = np.array([[0.0], [0.1], [5.0], [5.1], [0.2], [5.2]])
     label = Constraints.from_labels(["a", "a", "b", "b", "a", "a"])

@@ -128,11 +128,13 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
     ) -> tuple[Any, Constraints]:
         """Check X (keywords as in `validate_data` of scikit-learn) and what is known about its rows.
 
+        Where X has an index and the constraints have ids they are matched by name: pass X as it was given.
+
         With `n_clusters` it also raises when the statements that the class obeys cannot be met; `word` is
         what the class calls it.
         """
-        X = validate_data(self, X, **checks)
-        known = as_constraints(constraints, X.shape[0])
+        given, X = X, validate_data(self, X, **checks)
+        known = as_constraints(constraints, X.shape[0], like=given)
         refused = known.kinds - self.constraint_kinds
         if refused:
             raise UnsupportedConstraintError(

@@ -367,12 +367,15 @@ class Constraints(Buildable):
         return hash(self._digest)
 
 
-def as_constraints(value: Any, n_items: int, *, counted: str = "X has {} rows") -> Constraints:
+def as_constraints(
+    value: Any, n_items: int, *, counted: str = "X has {} rows", like: Any = None
+) -> Constraints:
     """Turn what a method was given into `Constraints` on `n_items` items.
 
     None says nothing; a vector is read as partial labels (-1: unknown); a bare list of pairs is refused,
     since a fold of a cross-validation would link the wrong rows. `counted` says in a complaint what has
-    `n_items` items.
+    `n_items` items. `like` is what has these items as its rows: where its index names them, and the
+    constraints have ids, they are put in its order; names that do not match are refused.
     """
     if value is None:
         return Constraints(n_items=n_items)
@@ -384,6 +387,7 @@ def as_constraints(value: Any, n_items: int, *, counted: str = "X has {} rows") 
                 f"Constraints(must_link, cannot_link, n_items={n_items})."
             )
         value = Constraints.from_labels(value)
+    value = value.in_order_of(like, counted.split()[0])
     if value.n_items != n_items:
         raise ValueError(
             f"the constraints speak of {value.n_items} items, but {counted.format(n_items)}. Give the "

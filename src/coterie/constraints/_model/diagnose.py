@@ -35,7 +35,7 @@ def coherence(c: Constraints, X: Any, max_products: int, random_state: Any) -> f
     """See `Constraints.coherence`."""
     if hasattr(X, "toarray"):
         raise TypeError("coherence needs dense data; pass X.toarray(), or a few components of it.")
-    data = np.asarray(X, dtype=np.float64)
+    data, c = np.asarray(X, dtype=np.float64), c.in_order_of(X)
     if data.ndim != 2 or len(data) != c.n_items:
         raise ValueError(f"X has shape {data.shape}, but the constraints speak of {c.n_items} items.")
     must, cannot = (table.ij[table.active] for table in (c.must_table, c.cannot_table))

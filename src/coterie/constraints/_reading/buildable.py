@@ -35,6 +35,7 @@ from coterie.constraints._reading.inputs import (
     read_pairs,
     read_source,
     read_weight,
+    row_names,
 )
 
 
@@ -140,6 +141,8 @@ class Buildable(FrozenItems):
         cls, kind: Any, values: Any, weight: float | None, source: str | None, ids: Any, name: str
     ) -> Self:
         n_items, group = _build.group_statement(kind, values, weight, source, name)
+        index = row_names(values) if ids is None else None  # labels of a series carry its names
+        ids = index if index is not None and index.is_unique else ids
         names = None if ids is None else Ids(ids)
         infer_n_items(n_items, names)
         return cls._from_parts(n_items, NO_PAIRS, NO_PAIRS, (group,) if len(group.items) else (), names)

@@ -94,6 +94,8 @@ def gather(
         raise ValueError(
             f"X has {rows.n} rows, but the model was fitted on {len(labels)}; pass the rows of the fit."
         )
+    if account.known is not None and account.known.in_order_of(X) is not account.known:
+        raise ValueError("X has the rows of the fit, but in another order; pass them as they were fitted.")
     known = as_constraints(account.known if constraints is None else constraints, rows.n)
     names = _names(known.ids if ids is None else ids, rows.n)
     k = account.n_clusters
