@@ -223,7 +223,7 @@ class Violations:
 
 def find_violations(c: Constraints, labels: Any) -> Violations:
     """See `Constraints.violations`."""
-    found = check_labels(labels, c)
+    found = labels_of(c, labels)
     must, cannot = c.must_table, c.cannot_table
     a, b = (found[must.ij[:, end]] for end in (0, 1))
     split = must.active & ((a != b) | (a < 0))
@@ -235,14 +235,18 @@ def find_violations(c: Constraints, labels: Any) -> Violations:
     return Violations(must.take(split), cannot.take(joined), tuple(broken), n_stated, c._ids)
 
 
-def check_labels(labels: Any, c: FrozenItems) -> NDArray[Any]:
+def labels_of(c: FrozenItems, labels: Any) -> NDArray[Any]:
     """One whole number an item; a series goes by its names where the constraints have some."""
-    array = np.asarray(labels)
     places = c._places(labels, "labels")
-    if array.shape != (c.n_items,):
-        raise ValueError(f"labels has shape {array.shape}, but the constraints speak of {c.n_items} items.")
-    if places is not None:
-        array = array[np.argsort(places)]
+    found = check_labels(labels, c.n_items)
+    return found if places is None else found[np.argsort(places)]
+
+
+def check_labels(labels: Any, n_items: int) -> NDArray[Any]:
+    """One whole number an item."""
+    array = np.asarray(labels)
+    if array.shape != (n_items,):
+        raise ValueError(f"labels has shape {array.shape}, but the constraints speak of {n_items} items.")
     if array.dtype.kind not in "iub":
         values = array.tolist()
         odd = [i for i, x in enumerate(values) if not isinstance(x, int | float) or not _is_label(x)]
