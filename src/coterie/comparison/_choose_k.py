@@ -140,9 +140,9 @@ def choose_k(
     >>> choose_k(blobs.data, blobs.constraints, range(2, 9), random_state=0).n_clusters
     4
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+    given, X = X, check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
     n, rng = X.shape[0], as_generator(random_state)
-    known = as_constraints(constraints, n)
+    known = as_constraints(constraints, n, like=given)
     numbers = _read_numbers(k_range, known, n)
     base, key = _read_method(method, Task(n, numbers[-1], known, weighted="sample_weight" in fit_with))
     settings = base.get_params()

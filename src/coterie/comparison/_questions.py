@@ -3,10 +3,9 @@
 A question is a held-out pair ("are these two together?"), or a hidden label: how many of its class is the
 item with, and how many of the other classes is it apart from? A fold keeps some statements and asks the other
 questions; over all folds of a repeat each is asked at most once, and not where it follows from what is kept:
-joined by must-links, or a cannot-link between joined items. With two clusters every chain of statements
+joined by must-links, or a cannot-link between joined items. With two clusters every chain of constraints
 settles how its ends stand (apart from the same item is together), so that only items that no chain joins are
-asked about. With more clusters a pair inside a chain is tried both ways, each a question of feasibility, at
-most 200 pairs a fold. Otherwise the cost is linear in what was stated.
+asked about: hard methods would know the rest by heart. The cost is linear in what was stated.
 """
 
 from __future__ import annotations
@@ -24,8 +23,6 @@ from coterie.constraints._model import BoolArray, FloatArray, IntArray, find_row
 from coterie.constraints._reading import as_generator
 
 Labels = NDArray[Any]
-# Trying a pair both ways takes some milliseconds in a dense chain.
-_MOST_TRIED, _BUDGET = 200, 10_000
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ def find_questions(known: Constraints, n_clusters: int) -> Questions:
     """Questions about the pairs; about the labels if labels are all there is to hold out."""
     settles = _chained if n_clusters == 2 else _unchained
     if known.n_pairs:
-        return _about_pairs(known, n_clusters)
+        return _about_pairs(known, settles)
     labels = [group for group in known.groups if group.kind == "label" and group.active]
     if labels:
         return _about_labels(known, labels, settles)
@@ -107,42 +104,18 @@ def _chained(kept: Constraints) -> IntArray:
     return join(kept.n_items, np.concatenate(left), np.concatenate(right))
 
 
-def _settled(kept: Constraints, pairs: IntArray, n_clusters: int) -> BoolArray:
-    """Which pairs come out one way only, whatever labels meet what is kept; where nobody found out: none.
-
-    A pair that must come out against its own statement is settled too: to ask it is to ask about a
-    contradiction, which hard methods always lose.
-    """
-    chain = _chained(kept)
-    settled: BoolArray = chain[pairs[:, 0]] == chain[pairs[:, 1]]
-    if n_clusters == 2:
-        return settled
-    inside = np.flatnonzero(settled)
-    settled[:] = False
-    if len(inside) and kept.check(n_clusters, nonempty=False, budget=_BUDGET).status == "feasible":
-        for number in inside[:_MOST_TRIED].tolist():
-            pair = pairs[number : number + 1]
-            together = type(kept)(pair, n_items=kept.n_items)
-            apart = type(kept)(None, pair, n_items=kept.n_items)
-            settled[number] = any(
-                (kept | answer).check(n_clusters, nonempty=False, budget=_BUDGET).status == "infeasible"
-                for answer in (together, apart)
-            )
-    return settled
-
-
 # ---- pairs --------------------------------------------------------------------------------------------
 
 
-def _about_pairs(known: Constraints, n_clusters: int) -> Questions:
+def _about_pairs(known: Constraints, settles: Callable[[Constraints], IntArray]) -> Questions:
     must, cannot = known.must_table, known.cannot_table
     n = known.n_pairs
 
     def folds(n_folds: int, seed: Any) -> Iterator[Fold]:
         for kept, held in known.split(n_folds, random_state=seed):
-            active = [table.ij[table.active] for table in (held.must_table, held.cannot_table)]
-            settled = _settled(kept, np.concatenate(active), n_clusters)
-            together, apart = active[0][~settled[: len(active[0])]], active[1][~settled[len(active[0]) :]]
+            chain = settles(kept)
+            active = (table.ij[table.active] for table in (held.must_table, held.cannot_table))
+            together, apart = (ij[chain[ij[:, 0]] != chain[ij[:, 1]]] for ij in active)
             rows = [find_rows(must, together), find_rows(cannot, apart) + must.n]
             yield Fold(kept, np.concatenate(rows), partial(_pair_answers, together, apart))
 

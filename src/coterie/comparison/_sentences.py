@@ -68,13 +68,7 @@ def in_words(frame: Any) -> str:
         ]
     else:
         lines = [f"{chosen['method']} is chosen: {met}."]
-        top = informed[0]
-        if top["behind"] < -1e-9:
-            lines.append(
-                f"{top['method']} has {_percent(top['score'])}, which is no clear difference; the clusters "
-                f"of {chosen['method']} agree more with those of the other methods."
-            )
-        others = [row for row in informed if row is not chosen and row is not top]
+        others = [row for row in informed if row is not chosen]
         close = [str(row["method"]) for row in others if not _clear(row["behind"], row["behind_error"])]
         if close:
             lines.append(f"Within one standard error of it: {', '.join(close)}.")
