@@ -181,7 +181,7 @@ def constraint_satisfaction(constraints: Constraints | ArrayLike, labels: ArrayL
     if values.dtype.kind in "US":
         values = np.unique(values, return_inverse=True)[1]
     account = known.violations(values)
-    return _share(account.n_stated - account.n_broken, account.n_stated)
+    return _share(account.n_pairs - account.n_broken_pairs, account.n_pairs)
 
 
 class _ConstraintSatisfactionScorer:

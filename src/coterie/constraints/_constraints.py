@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from coterie._notebook import as_html
 from coterie._words import count_of
 from coterie.constraints._feasible import feasible as _feasible
 from coterie.constraints._model import algebra as _algebra
@@ -74,7 +75,7 @@ class Constraints(Buildable):
     >>> from coterie import Constraints
     >>> c = Constraints(must_link=[(0, 1), (1, 2)], cannot_link=[(2, 3)], n_items=5)
     >>> c
-    Constraints(5 items: 2 must-links, 1 cannot-link)
+    Constraints(5 items: 2 must-links (0-1, 1-2), 1 cannot-link (2-3))
     >>> c.components
     array([0, 0, 0, 1, 2])
     >>> bool(c.check(n_clusters=1)), bool(c.check(n_clusters=2))
@@ -170,11 +171,12 @@ class Constraints(Buildable):
         for table, name in ((self._must, "must-link"), (self._cannot, "cannot-link")):
             if table.n:
                 hard = f", {int(table.hard.sum()):,} hard" if table.hard.any() else ""
-                phrases.append(count_of(table.n, name) + hard)
+                first = [f"{self.item_name(i)}-{self.item_name(j)}" for i, j in table.ij[:4].tolist()]
+                phrases.append(f"{count_of(table.n, name)}{hard} ({_first(first)})")
         for kind in GROUP_KINDS:
             groups = [group for group in self._groups if group.kind == kind]
             if len(groups) > 2:
-                phrases.append(f"{len(groups):,} {kind} statements")
+                phrases.append(f"{len(groups):,} sets of {kind} constraints")
                 continue
             for group in groups:
                 n, codes = len(group.items), group.n_codes
@@ -183,8 +185,16 @@ class Constraints(Buildable):
                     "distinct": f"{n:,} in {count_of(codes, 'distinct group')}",
                     "across": f"{n:,} across {count_of(codes, 'group')}",
                 }
-                phrases.append(phrase_of[kind])
+                stated = zip(group.items[:4].tolist(), group.codes[:4].tolist(), strict=True)
+                first = [f"{self.item_name(item)}: {group.names[code]}" for item, code in stated]
+                phrases.append(f"{phrase_of[kind]} ({_first(first)})")
         return f"Constraints({count_of(self._n_items, 'item')}: {', '.join(phrases) or 'nothing known'})"
+
+    def _repr_html_(self) -> str:
+        rows = [("kind", "items", "weight", "source")]
+        for kind, table in ((MUST_LINK, self._must), (CANNOT_LINK, self._cannot)):
+            rows += _broken.pair_rows(kind, table, self._ids)
+        return as_html("\n".join([repr(self), *self.remarks]), rows if len(rows) > 1 else ())
 
     # ---- what follows from it -------------------------------------------------------------------------
 
@@ -365,6 +375,11 @@ class Constraints(Buildable):
 
     def __hash__(self) -> int:
         return hash(self._digest)
+
+
+def _first(named: list[str]) -> str:
+    """The first three of what is named, and whether there are more."""
+    return ", ".join(named[:3] + ["..."] * (len(named) > 3))
 
 
 def as_constraints(

@@ -286,7 +286,8 @@ class MeanFieldMixture(MixtureClusterer):
     def _may_win(self, new: EMOutcome, old: EMOutcome, data: Sample) -> bool:
         """Pairs can be obeyed one by one, at little cost, by a model whose rule breaks them: not by that."""
         by_new, by_old = (
-            self._known.violations(one.model.shares(data.X)[0].argmax(axis=1)).n_broken for one in (new, old)
+            self._known.violations(one.model.shares(data.X)[0].argmax(axis=1)).n_broken_pairs
+            for one in (new, old)
         )
         return len(new.path) > 1 or by_new <= by_old
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from coterie._notebook import as_html
 from coterie._words import count_of
 from coterie.constraints._feasible import exact as _exact
 from coterie.constraints._feasible.colouring import ApartGraph, apart_graph, colour_in_order, core_edges, peel
@@ -79,6 +80,9 @@ class Feasibility:
 
     def __repr__(self) -> str:
         return f"<Feasibility: {self}>"
+
+    def _repr_html_(self) -> str:
+        return as_html(str(self))
 
 
 def check(c: Constraints, n_clusters: int, *, nonempty: bool, budget: int) -> Feasibility:

@@ -28,7 +28,7 @@ _TOUCH = 1e-9
 def informativeness(c: Constraints, labels: Any) -> float:
     """See `Constraints.informativeness`."""
     broken = find_violations(c, labels)
-    return broken.n_broken / broken.n_stated if broken.n_stated else math.nan
+    return broken.n_broken_pairs / broken.n_pairs if broken.n_pairs else math.nan
 
 
 def coherence(c: Constraints, X: Any, max_products: int, random_state: Any) -> float:

@@ -296,6 +296,11 @@ class Group:
         """Whether it has an effect: every group but a soft one of weight 0."""
         return self.weight is None or self.weight > 0
 
+    @property
+    def n_stated(self) -> int:
+        """What a person would count: labels, one an item; of the other kinds, groups."""
+        return len(self.items) if self.kind == "label" else self.n_codes
+
     def counts(self) -> IntArray:
         """Number of items of each code."""
         return np.bincount(self.codes, minlength=self.n_codes).astype(np.int64)

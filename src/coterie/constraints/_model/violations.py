@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie._notebook import as_html
 from coterie._words import format_number
 from coterie.constraints._model.statements import CANNOT_LINK, MUST_LINK, Group, IntArray, Pairs
 from coterie.constraints._reading.frames import build_frame
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from coterie.constraints._model.frozen_items import FrozenItems
 
 _SHOWN = 10
+_HEAD = ("kind", "items", "weight", "source")
 
 
 @dataclass(frozen=True)
@@ -103,10 +105,12 @@ class Violations:
         The broken pairs with weight, confidence, hardness and source.
     groups : tuple of BrokenGroup
         The broken groups.
-    n_broken : int
-        Broken pairs, groups counted as the pairs that they stand for.
-    n_stated : int
-        All stated pairs that have an effect, counted in the same way.
+    n_broken, n_stated : int
+        Broken constraints, and all that have an effect, counted as they were stated: pairs, labels (one an
+        item), groups of a `distinct` or `across`. A label is broken where its item is away from most of its
+        label, or among others.
+    n_pairs : int
+        All stated pairs that have an effect, labels and groups counted as the pairs that they stand for.
     shortfalls : tuple of Shortfall
         Bounds on sizes that were missed, where the estimator has such; not counted in `n_broken`.
     """
@@ -114,13 +118,15 @@ class Violations:
     must_link: Pairs
     cannot_link: Pairs
     groups: tuple[BrokenGroup, ...]
+    n_broken: int
     n_stated: int
+    n_pairs: int
     ids: Ids | None = None
     shortfalls: tuple[Shortfall, ...] = ()
 
     @property
-    def n_broken(self) -> int:
-        """Number of broken pairs, groups counted as the pairs that they stand for."""
+    def n_broken_pairs(self) -> int:
+        """Number of broken pairs, labels and groups counted as the pairs that they stand for."""
         return self.must_link.n + self.cannot_link.n + sum(group.n_pairs for group in self.groups)
 
     @property
@@ -140,9 +146,20 @@ class Violations:
 
     def __repr__(self) -> str:
         missed = f", {len(self.shortfalls):,} bounds missed" if self.shortfalls else ""
-        return f"<Violations: {self.n_broken:,} of {self.n_stated:,} pairs broken{missed}>"
+        return f"<Violations: {self.n_broken:,} of {self.n_stated:,} constraints broken{missed}>"
+
+    def _repr_html_(self) -> str:
+        head, rows, rest = self._told()
+        return as_html(head, rows) + as_html("\n".join(rest))
 
     def __str__(self) -> str:
+        head, rows, rest = self._told()
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join([head, *(f"  {line}" for line in lines), *rest])
+
+    def _told(self) -> tuple[str, list[tuple[str, ...]], list[str]]:
+        """A sentence, the first rows of a table with its head, and what comes after it."""
         missed = [f"  {one}" for one in self.shortfalls[:_SHOWN]]
         if len(self.shortfalls) > _SHOWN:
             missed.append(f"  ... and {len(self.shortfalls) - _SHOWN:,} more.")
@@ -150,23 +167,14 @@ class Violations:
             are = "bound on sizes is" if len(self.shortfalls) == 1 else "bounds on sizes are"
             missed.insert(0, f"{len(self.shortfalls):,} {are} missed:")
         if not self.n_broken:
-            message = (
+            all_of = (
                 "The one constraint is" if self.n_stated == 1 else f"All {self.n_stated:,} constraints are"
             )
-            return "\n".join([f"{message} met.", *missed])
-        lines = [f"{self.n_broken:,} of {self.n_stated:,} constraints are broken (cost {self.cost:g})."]
-        rows = [("kind", "items", "weight", "source")]
+            return f"{all_of} met.", [], missed
+        head = f"{self.n_broken:,} of {self.n_stated:,} constraints are broken (cost {self.cost:g})."
+        rows = [_HEAD]
         for kind, table in ((MUST_LINK, self.must_link), (CANNOT_LINK, self.cannot_link)):
-            shown = table.take(slice(0, _SHOWN))
-            for (i, j), weight, hard, source in zip(
-                shown.ij.tolist(),
-                shown.weight.tolist(),
-                shown.hard.tolist(),
-                shown.source_names(),
-                strict=True,
-            ):
-                items = f"{item_name(self.ids, i)} - {item_name(self.ids, j)}"
-                rows.append((kind, items, "hard" if hard else f"{weight:g}", source or ""))
+            rows += pair_rows(kind, table, self.ids)
         for group in self.groups[:_SHOWN]:
             where = "clusters " + ", ".join(map(str, group.clusters[:5]))
             named = ", ".join(item_name(self.ids, item) for item in group.items[:3])
@@ -180,15 +188,9 @@ class Violations:
                     group.source or "",
                 )
             )
-        widths = [max(len(row[column]) for row in rows) for column in range(4)]
-        for row in rows:
-            lines.append(
-                "  " + "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
-            )
         left_out = self.must_link.n + self.cannot_link.n + len(self.groups) - (len(rows) - 1)
-        if left_out:
-            lines.append(f"  ... and {left_out:,} more rows; see to_frame().")
-        return "\n".join([*lines, *missed])
+        more = [f"  ... and {left_out:,} more rows; see to_frame()."] if left_out else []
+        return head, rows, more + missed
 
     def to_frame(self, library: str | None = None) -> Any:
         """Return a data frame with one row a broken pair, and one row an item of each broken group.
@@ -221,6 +223,21 @@ class Violations:
         return build_frame({name: [row[at] for row in rows] for at, name in enumerate(names)}, library)
 
 
+def pair_rows(kind: str, table: Pairs, ids: Ids | None) -> list[tuple[str, ...]]:
+    """The first pairs as rows of a table to print: kind, items, weight, source."""
+    shown = table.take(slice(0, _SHOWN))
+    said = shown.weight.tolist(), shown.hard.tolist(), shown.source_names()
+    return [
+        (
+            kind,
+            f"{item_name(ids, i)} - {item_name(ids, j)}",
+            "hard" if hard else f"{weight:g}",
+            source or "",
+        )
+        for (i, j), weight, hard, source in zip(shown.ij.tolist(), *said, strict=True)
+    ]
+
+
 def find_violations(c: Constraints, labels: Any) -> Violations:
     """See `Constraints.violations`."""
     found = labels_of(c, labels)
@@ -230,9 +247,25 @@ def find_violations(c: Constraints, labels: Any) -> Violations:
     a, b = (found[cannot.ij[:, end]] for end in (0, 1))
     joined = cannot.active & (a == b) & (a >= 0)
     groups = [group for group in c.groups if group.active]
-    broken = [entry for group in groups for entry in _broken(group, found[group.items])]
-    n_stated = int(must.active.sum() + cannot.active.sum()) + sum(group.n_pairs() for group in groups)
-    return Violations(must.take(split), cannot.take(joined), tuple(broken), n_stated, c._ids)
+    broken = [_broken(group, found[group.items]) for group in groups]
+    n_active, n_broken = int(must.active.sum() + cannot.active.sum()), int(split.sum() + joined.sum())
+    return Violations(
+        must.take(split),
+        cannot.take(joined),
+        tuple(entry for entries in broken for entry in entries),
+        n_broken + sum(map(_n_broken, groups, broken)),
+        n_active + sum(group.n_stated for group in groups),
+        n_active + sum(group.n_pairs() for group in groups),
+        c._ids,
+    )
+
+
+def _n_broken(group: Group, entries: list[BrokenGroup]) -> int:
+    """How many of its labels or groups are broken, as `Group.n_stated` counts them."""
+    items = np.unique([item for entry in entries for item in entry.items])
+    if group.kind == "label":
+        return len(items)
+    return len(np.unique(group.codes[np.searchsorted(group.items, items)]))
 
 
 def labels_of(c: FrozenItems, labels: Any) -> NDArray[Any]:

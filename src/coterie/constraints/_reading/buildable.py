@@ -102,7 +102,7 @@ class Buildable(FrozenItems):
         --------
         >>> from coterie import Constraints
         >>> Constraints.from_labels([0, 0, 1, -1, -1])
-        Constraints(5 items: 3 labelled in 2 classes)
+        Constraints(5 items: 3 labelled in 2 classes (0: 0, 1: 0, 2: 1))
         """
         return cls._from_group("label", y, weight, source, ids, "y")
 
@@ -344,7 +344,7 @@ class Buildable(FrozenItems):
         >>> from coterie import Constraints
         >>> sets = ["snow"] * 12 + ["rock"] * 2
         >>> Constraints.sample_class_sets(sets, random_state=0)
-        Constraints(14 items: 12 cannot-links)
+        Constraints(14 items: 12 cannot-links (0-12, 1-12, 2-12, ...))
         """
         n_items, pairs = _sample.sample_class_sets(sets, fanout, n_stars, random_state)
         return cls(None, pairs, n_items=n_items, hard=hard)
