@@ -314,3 +314,12 @@ def test_progress_counts_up_to_the_end():
     assert [done for done, _, _ in calls] == list(range(34))
     assert {total for _, total, _ in calls} == {33}
     assert {words for _, _, words in calls[:-1]} == {"a", "SeededKMeans", "plain"}
+
+
+def test_a_bar_on_request(capsys):
+    X, known, y = blobs()
+    compare(X, known, 3, methods=[("a", Told(y))], n_repeats=2, verbose=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 10
+    assert lines[-1] == "compare 100% done"
+    assert {line.split()[-1] for line in lines[:-1]} <= {"a", "plain"}

@@ -24,6 +24,7 @@ from sklearn.utils import check_array
 from coterie._words import short_number
 from coterie.base import Section, Trace, account_of
 from coterie.comparison._decide import f_measures
+from coterie.comparison._entrants import Progress, listener
 from coterie.comparison._questions import ask_everything
 from coterie.constraints import Constraints, as_constraints
 from coterie.constraints._model import BoolArray, FloatArray, IntArray
@@ -99,6 +100,7 @@ def choose_k(
     method: Any = "auto",
     random_state: Any = None,
     verbose: bool = False,
+    progress: Progress | None = None,
     **fit_with: Any,
 ) -> ChosenK:
     """Choose the number of clusters.
@@ -123,7 +125,9 @@ def choose_k(
     random_state : int, Generator, RandomState or None
         Seed of the fits, where the estimator has none.
     verbose : bool, default False
-        Whether to print a line for each number.
+        Whether to show a bar.
+    progress : callable, optional
+        Called as ``progress(done, total, words)`` after every number.
     **fit_with
         More arguments of `fit`, such as `sample_weight`.
 
@@ -162,6 +166,7 @@ def choose_k(
     kept, answer, must = ask_everything(known)
     scores: dict[int, dict[str, float]] = {}
     answers, model = [], None
+    tell, close = listener("choose_k", verbose, progress)
     for k in numbers[len(left_out) :]:
         labels = _cut(model, k) if hasattr(model, "children_") else None
         if labels is None:
@@ -177,8 +182,9 @@ def choose_k(
                 continue
         scores[k] = _shape(model, X, labels, k, rows)
         answers.append(answer(labels))
-        if verbose:
-            print(f"[choose_k] {k} clusters: {', '.join(f'{a} {b:.4g}' for a, b in scores[k].items())}")
+        words = ", ".join(f"{name} {value:.4g}" for name, value in scores[k].items())
+        tell(numbers.index(k) + 1, len(numbers), f"{k} clusters, {words}")
+    close()
     return _decide(scores, np.array(answers), must, left_out)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
 from coterie.comparison._decide import balanced, choose_best
-from coterie.comparison._entrants import Entrant, find_entrants
+from coterie.comparison._entrants import Entrant, Progress, find_entrants, listener
 from coterie.comparison._questions import Fold, Questions, find_questions
 from coterie.constraints import Constraints, as_constraints
 from coterie.constraints._model import FloatArray, IntArray
@@ -33,8 +33,6 @@ from coterie.exceptions import (
     ViolatedConstraintsWarning,
 )
 from coterie.methods import Task
-
-Progress = Callable[[int, int, str], None]
 
 # Repeats even out how the folds fell. With many pairs that hardly matters: about so many answers are enough.
 _ENOUGH_ANSWERS = 300
@@ -56,6 +54,7 @@ def compare(
     size_weight: Any = None,
     groups: Any = None,
     random_state: Any = None,
+    verbose: bool = False,
     progress: Progress | None = None,
     library: str | None = None,
 ) -> Any:
@@ -95,6 +94,8 @@ def compare(
         As in `fit`: importance of the items, what they count in bounds, groups with bounds of their own.
     random_state : int, Generator, RandomState or None
         Decides folds and fits; the same seed gives the same frame, but for the seconds.
+    verbose : bool, default False
+        Whether to show a bar.
     progress : callable, optional
         Called as ``progress(done, total, words)`` before every fit and at the end.
     library : {"pandas", "polars", "pyarrow"}, optional
@@ -189,7 +190,9 @@ def compare(
             "weight 0. State some about other items."
         )
     tallies = [_Tally(entrant, len(questions.must)) for entrant in entrants]
-    _run(X, tallies, folds, progress or (lambda done, total, words: None))
+    tell, close = listener("compare", verbose, progress)
+    _run(X, tallies, folds, tell)
+    close()
     return build_frame(_columns(tallies, questions, folds, known), library)
 
 
@@ -270,7 +273,7 @@ def _run(X: Any, tallies: list[_Tally], folds: list[tuple[Fold, int]], progress:
                 for kind in (ViolatedConstraintsWarning, ConvergenceWarning, DeadEndWarning):
                     warnings.simplefilter("ignore", kind)
                 tally.fit(X, fold, seed)
-    progress(total, total, "")
+    progress(total, total, "done")
 
 
 # ---- the frame ----------------------------------------------------------------------------------------
