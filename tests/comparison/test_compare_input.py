@@ -160,7 +160,7 @@ def test_broken_statements_and_empty_clusters_do_not_warn():
         (
             {"constraints": Constraints.distinct(np.arange(60) // 2)},
             ValueError,
-            "none are given; distinct statements are never held out",
+            "none are given; distinct constraints are never held out",
         ),
         ({"constraints": Constraints([(0, 1)], n_items=60)}, ValueError, "there are 1 pairs .* at least 10"),
         ({"constraints": [0, 0, 1, 1] + [-1] * 56}, ValueError, "there are 4 labels .* at least 10"),

@@ -1,4 +1,4 @@
-"""With two clusters any chain of kept statements gives the answer away: such pairs are not asked."""
+"""With two clusters any chain of kept constraints gives the answer away: such pairs are not asked."""
 
 import itertools
 
@@ -37,7 +37,7 @@ def test_nothing_is_won_on_noise(monkeypatch):
 
 
 def labellings(known):
-    """All labellings with clusters 0 and 1 that keep every statement, the first item in cluster 0."""
+    """All labellings with clusters 0 and 1 that keep every constraint, the first item in cluster 0."""
     for rest in itertools.product((0, 1), repeat=known.n_items - 1):
         labels = np.array((0, *rest))
         if known.violations(labels).n_broken == 0:

@@ -15,7 +15,7 @@ from tests.oracles import constraints as oracle
 
 
 def recount(c: Constraints, labels: list[int]) -> dict:
-    """Statement by statement, from the definition."""
+    """Constraint by constraint, from the definition."""
     total = {"n_stated": 0, "n_broken": 0, "n_hard": 0, "cost": 0.0, "must": set(), "cannot": set()}
 
     def count(must, cannot, weight, hard):

@@ -87,8 +87,8 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
     constraint_kinds : frozenset of str
         The kinds of constraint that the method honours; it refuses the others by name.
     obeys : {"all", "hard", "none"}
-        Whether every statement holds in the outcome (a hard method), the hard ones only (a soft one), or
-        none: the statements guide the start only. They may then contradict each other, and what the outcome
+        Whether every constraint holds in the outcome (a hard method), the hard ones only (a soft one), or
+        none: the constraints guide the start only. They may then contradict each other, and what the outcome
         breaks is reported with a warning, hard or not.
     scale_invariant : bool
         Whether the labels stay the same under x -> a x + b; if not, the docstring says why.
@@ -130,7 +130,7 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
 
         Where X has an index and the constraints have ids they are matched by name: pass X as it was given.
 
-        With `n_clusters` it also raises when the statements that the class obeys cannot be met; `word` is
+        With `n_clusters` it also raises when the constraints that the class obeys cannot be met; `word` is
         what the class calls it.
         """
         given, X = X, validate_data(self, X, **checks)
@@ -167,7 +167,7 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         Returns
         -------
         Account
-            What was measured and what a broken statement costs, the trace, sections of its own.
+            What was measured and what a broken constraint costs, the trace, sections of its own.
         """
         return read_account(self)
 

@@ -51,7 +51,7 @@ class ChosenK:
     n_clusters, runner_up : int, int or None
         The number chosen, and the one that came next.
     criterion : {"F-measure", "silhouette", "BIC", "merge-height gap"}
-        What decided; "F-measure" is that of the statements held out. Of BIC the least is the best.
+        What decided; "F-measure" is that of the constraints held out. Of BIC the least is the best.
     scores : mapping
         For each number the values of the criteria, and the standard "error" of an F-measure.
     reason : str
@@ -109,7 +109,7 @@ def choose_k(
     are most often right about them: the largest pairwise F-measure, and of those less than half a standard
     error behind it the one of the best shape. Otherwise the shape alone: the largest silhouette, for mixtures
     the least BIC, for trees the largest gap below the next merge, as a share of its height. A number is left
-    out if hard statements (of a method that obeys all: any) cannot all be met with it.
+    out if hard constraints (of a method that obeys all: any) cannot all be met with it.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def choose_k(
     constraints : Constraints or array of partial labels (-1: unknown), optional
         What is known.
     k_range : iterable of int, optional
-        The numbers to try, each 2 or more; by default 2 to 10, and to five more than the statements need.
+        The numbers to try, each 2 or more; by default 2 to 10, and to five more than the constraints need.
     method : str or estimator, default "auto"
         The name of a method, or an estimator with its settings; its number of clusters is replaced. "auto":
         the rule of `coterie.methods.choose`, for the largest number.
@@ -223,7 +223,7 @@ def _cut(tree: Any, k: int) -> IntArray | None:
 
 
 def _shape(model: Any, X: Any, labels: IntArray, k: int, rows: IntArray) -> dict[str, float]:
-    """The criterion that needs no statements."""
+    """The criterion that needs no constraints."""
     if hasattr(model, "bic"):
         return {_BIC: float(model.bic(X))}
     if hasattr(model, "children_"):

@@ -1,7 +1,7 @@
-"""Several methods on one's own data: hold statements out, predict them, score.
+"""Several methods on one's own data: hold constraints out, predict them, score.
 
 A good method is one whose clusters are right about what it was not told. Each method is fitted on most of the
-statements and asked about the rest, in folds, several times over; the truth is not needed. Cost: the fits,
+constraints and asked about the rest, in folds, several times over; the truth is not needed. Cost: the fits,
 `n_folds * n_repeats + 1` of each method.
 """
 
@@ -58,7 +58,7 @@ def compare(
     progress: Progress | None = None,
     library: str | None = None,
 ) -> Any:
-    """Compare methods by how well they predict statements that they were not told.
+    """Compare methods by how well they predict constraints that they were not told.
 
     The pairs are dealt into folds. Each method is fitted on the pairs of all folds but one, and its clusters
     are asked about the others: are must-linked items together, are cannot-linked ones apart? Pairs that
@@ -106,8 +106,8 @@ def compare(
     frame
         One row a method, best score first, then those without one:
 
-        - ``method``: its name. "plain" is clustering without any statement (within the bounds, if there are
-          some): what the statements have to improve on.
+        - ``method``: its name. "plain" is clustering without any constraint (within the bounds, if there are
+          some): what the constraints have to improve on.
         - ``score``, ``error``: mean of `must_met` and `cannot_met`, and its standard error.
         - ``behind``, ``behind_error``: how much less the score is than that of the chosen method. The error
           of a difference is often smaller than those of both scores: both answer the same questions.
@@ -138,7 +138,7 @@ def compare(
     many pairs about few items leave few questions (`n_must`, `n_cannot`). With three clusters and more, many
     pairs about few items favour methods that obey all.
 
-    A fit may fail, for instance since the statements cannot all be met. Then `status` says why, and the
+    A fit may fail, for instance since the constraints cannot all be met. Then `status` says why, and the
     method is not chosen. If all fail, a reason is raised.
 
     Examples
@@ -328,7 +328,7 @@ def _columns(
 
 
 def _raise_first(failed: list[_Tally]) -> None:
-    """Nothing could be fitted: say why, with the proof where statements cannot be met."""
+    """Nothing could be fitted: say why, with the proof where constraints cannot be met."""
     for tally in failed:
         if isinstance(tally.error, InfeasibleConstraintsError):
             message = f"none of the methods could be fitted. {tally.entrant.name}: {tally.error}"

@@ -1,8 +1,8 @@
 """What is held out: pairs, or labels where nothing else is known, turned into questions with one answer each.
 
 A question is a held-out pair ("are these two together?"), or a hidden label: how many of its class is the
-item with, and how many of the other classes is it apart from? A fold keeps some statements and asks the other
-questions; over all folds of a repeat each is asked at most once, and not where it follows from what is kept:
+item with, and how many of the other classes is it apart from? A fold keeps some constraints and asks about
+the others; over all folds of a repeat each is asked at most once, and not where it follows from what is kept:
 joined by must-links, or a cannot-link between joined items. With two clusters every chain of constraints
 settles how its ends stand (apart from the same item is together), so that only items that no chain joins are
 asked about: hard methods would know the rest by heart. The cost is linear in what was stated.
@@ -38,7 +38,7 @@ class Fold:
 class Questions:
     """All questions of a comparison."""
 
-    must: BoolArray  # whether the statement behind a question puts items together
+    must: BoolArray  # whether the constraint behind a question puts items together
     owner: IntArray  # questions of one owner (a pair, or a hidden label's item) stand and fall together
     what: str  # what is held out, in the plural
     folds: Callable[[int, Any], Iterator[Fold]]  # those of one repeat, by their number and a seed
@@ -57,7 +57,7 @@ def find_questions(known: Constraints, n_clusters: int) -> Questions:
     labels = [group for group in known.groups if group.kind == "label" and group.active]
     if labels:
         return _about_labels(known, labels, settles)
-    stated = f"; {' and '.join(sorted(known.kinds))} statements are never held out" if known.kinds else ""
+    stated = f"; {' and '.join(sorted(known.kinds))} constraints are never held out" if known.kinds else ""
     raise ValueError(
         f"compare holds out pairs or labels and has the methods predict them, but none are given{stated}. "
         "Give some must-links and cannot-links, or labels."
@@ -86,9 +86,9 @@ def _unchained(kept: Constraints) -> IntArray:
 
 
 def _chained(kept: Constraints) -> IntArray:
-    """Number of the chain of statements that each item is in; two clusters leave no choice inside one.
+    """Number of the chain of constraints that each item is in; two clusters leave no choice inside one.
 
-    Wrong statements may settle a pair both ways. It is not asked either: else only those that contradict the
+    Wrong constraints may settle a pair both ways. It is not asked either: else only those that contradict the
     rest would be.
     """
     active = [table.ij[table.active] for table in (kept.must_table, kept.cannot_table)]
@@ -137,7 +137,7 @@ def _about_labels(
 ) -> Questions:
     """Two questions a label: is the item with its class, is it apart from the others?
 
-    An item is hidden from all label statements at once, so that no other one gives it away.
+    An item is hidden from all sets of labels at once, so that no other one gives it away.
     """
     entries = [len(group.items) for group in labels]
     item = np.concatenate([group.items for group in labels])

@@ -1,6 +1,6 @@
 """`Constraints`: one immutable value that says everything known about pairs and labels of n items.
 
-Statements are stored as they were made (pairs as pairs, groups as groups); components, the contracted graph,
+Constraints are stored as they were made (pairs as pairs, groups as groups); components, the contracted graph,
 feasibility and explanations are worked out from them on demand and kept. The work is in the neighbouring
 modules; this one is the surface.
 """
@@ -56,7 +56,7 @@ class Constraints(Buildable):
         Strength of each pair, finite and not negative; a soft pair of weight 0 is kept without effect. This
         and the next three take one value for all pairs or one per pair, the must-links' first.
     confidence : float or array, optional
-        Probability that the statement is true, above 0.5 and at most 1.
+        Probability that the constraint is true, above 0.5 and at most 1.
     hard : bool or array, default False
         Whether soft methods must obey the pair too. (Hard methods obey every pair.)
     source : str or sequence of str, optional
@@ -68,7 +68,7 @@ class Constraints(Buildable):
     -----
     Pairs are kept as i < j, sorted. Duplicates add up: weights sum, confidences sum as
     log-odds, hard wins. A must-link of an item with itself is dropped; a cannot-link of an item with itself
-    is an error. Sources and ids are remarks: `==` and `hash` look at the statements alone.
+    is an error. Sources and ids are remarks: `==` and `hash` look at the constraints alone.
 
     Examples
     --------
@@ -131,19 +131,19 @@ class Constraints(Buildable):
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The label, distinct and across statements."""
+        """The label, distinct and across constraints."""
         return self._groups
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Which kinds of statement occur."""
+        """Which kinds of constraint occur."""
         found = {group.kind for group in self._groups}
         pairs = {kind for kind, table in ((MUST_LINK, self._must), (CANNOT_LINK, self._cannot)) if table.n}
         return frozenset(found | pairs)
 
     @cached_property
     def constrained_items(self) -> IntArray:
-        """The items that any statement names, sorted."""
+        """The items that any constraint names, sorted."""
         named = [self._must.ij.ravel(), self._cannot.ij.ravel(), *(group.items for group in self._groups)]
         if sum(map(len, named)) < self._n_items // 20:
             return frozen(np.unique(np.concatenate(named)))
@@ -201,7 +201,7 @@ class Constraints(Buildable):
     def check(
         self, n_clusters: int, *, nonempty: bool = False, budget: int = DEFAULT_BUDGET
     ) -> _feasible.Feasibility:
-        """Can all statements be met with at most `n_clusters` clusters?
+        """Can all constraints be met with at most `n_clusters` clusters?
 
         Parameters
         ----------
@@ -227,7 +227,7 @@ class Constraints(Buildable):
         return last[1]
 
     def explain(self, n_clusters: int | None = None, *, budget: int = DEFAULT_BUDGET) -> Explanation:
-        """Say which statements collide and what can be dropped; `print` the answer.
+        """Say which constraints collide and what can be dropped; `print` the answer.
 
         Without `n_clusters`, only contradictions that hold for any number of clusters are looked for.
         """
@@ -237,7 +237,7 @@ class Constraints(Buildable):
         return explain(self, k, budget=whole_number(budget, "budget", 0))
 
     def violations(self, labels: Any) -> _broken.Violations:
-        """Which statements a labelling breaks (-1: in no cluster); false if none, prints as a table."""
+        """Which constraints a labelling breaks (-1: in no cluster); false if none, prints as a table."""
         return _broken.find_violations(self, labels)
 
     def informativeness(self, labels: Any) -> float:
@@ -266,7 +266,7 @@ class Constraints(Buildable):
     # ---- other constraints out of it ------------------------------------------------------------------
 
     def __getitem__(self, rows: Any) -> Constraints:
-        """The statements among the given rows (numbers, mask or slice), renumbered."""
+        """The constraints among the given rows (numbers, mask or slice), renumbered."""
         return _algebra.take_rows(self, rows)
 
     def __or__(self, other: Any) -> Constraints:
@@ -295,9 +295,9 @@ class Constraints(Buildable):
         cannot_link: Any = None,
         source: str | None = None,
     ) -> Constraints:
-        """Leave out the statements of another `Constraints`, the pairs listed, or all of a source.
+        """Leave out the constraints of another `Constraints`, the pairs listed, or all of a source.
 
-        A statement that several sources made is kept when one of them is dropped.
+        A constraint that several sources made is kept when one of them is dropped.
         """
         if other is not None:
             if not isinstance(other, Constraints):
@@ -336,13 +336,13 @@ class Constraints(Buildable):
         return {*self._must.sources, *self._cannot.sources, *(g.source for g in self._groups if g.source)}
 
     def only_hard(self) -> Constraints:
-        """The hard statements alone."""
+        """The hard constraints alone."""
         must, cannot = (table.take(table.hard) for table in (self._must, self._cannot))
         groups = [group for group in self._groups if group.weight is None]
         return self._from_parts(self._n_items, must, cannot, groups, self._ids)
 
     def with_ids(self, ids: Any) -> Constraints:
-        """The same statements, with your own name for each item."""
+        """The same constraints, with your own name for each item."""
         names = Ids(ids)
         infer_n_items(self._n_items, names)
         return self._from_parts(self._n_items, self._must, self._cannot, self._groups, names)

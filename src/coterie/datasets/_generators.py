@@ -73,16 +73,16 @@ def grid_neighbors(
 
 
 def estimate_confidence(constraints: Constraints, labels: Any) -> float:
-    """Share of the statements that some known labels confirm: one minus the flip rate.
+    """Share of the constraints that some known labels confirm: one minus the flip rate.
 
-    To be stated as the `confidence` of statements that come from the same source.
+    To be stated as the `confidence` of constraints that come from the same source.
 
     Parameters
     ----------
     constraints : Constraints
-        The statements; a group counts as the pairs it stands for.
+        The constraints; a group counts as the pairs it stands for.
     labels : array of shape (n_items,)
-        The classes; -1, None or NaN: unknown. Only statements among known items count.
+        The classes; -1, None or NaN: unknown. Only constraints among known items count.
 
     Returns
     -------

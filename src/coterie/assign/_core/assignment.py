@@ -25,7 +25,7 @@ class Assignment:
     cost : float
         What was minimised: the cost of all items in their clusters, and the penalty.
     penalty : float
-        The part of `cost` that broken soft statements make up.
+        The part of `cost` that broken soft constraints make up.
     n_moves : int
         Steps that the search took after its start.
     optimal : bool

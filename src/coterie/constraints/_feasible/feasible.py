@@ -51,7 +51,7 @@ class Feasibility:
     witness : array of shape (n_items,) or None
         When feasible, a labelling that meets every constraint.
     certificate : Conflict or None
-        When infeasible, statements that cannot all hold.
+        When infeasible, constraints that cannot all hold.
     reason : str
         Which step decided, or why none did.
     remarks : tuple of str
@@ -160,7 +160,7 @@ def _nearest_clash(group: Group, way: IntArray) -> tuple[int, int]:
 
 
 def _group_above(c: Constraints, k: int) -> Conflict | None:
-    """More than k components that one statement keeps apart from one another, if there are."""
+    """More than k components that one constraint keeps apart from one another, if there are."""
     graph = c.contracted
     lengths = np.diff(graph.clique_indptr)
     if len(lengths) and lengths.max() > k:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def combine(a: Constraints, b: Constraints, merge: Literal["sum", "max"]) -> Constraints:
-    """The statements of both; `merge` says what duplicates mean."""
+    """The constraints of both; `merge` says what duplicates mean."""
     check_same_items(a, b)
     named = [c._ids for c in (a, b) if c._ids is not None]
     # ids that came in a series know what its frame calls the rows too

@@ -1,7 +1,7 @@
-"""How statements are stored: a table of pairs for each kind, and groups that stay groups.
+"""How constraints are stored: a table of pairs for each kind, and groups that stay groups.
 
 `Pairs` holds the must-links or the cannot-links in canonical form (i < j, sorted, each pair once)
-with their strength, confidence, hardness and source. `Group` holds one statement about many items
+with their strength, confidence, hardness and source. `Group` holds one constraint about many items
 at once: partial labels, `distinct` or `across`. Both are frozen; memory is linear in what was stated.
 """
 
@@ -52,7 +52,7 @@ class Pairs:
     weight : array of shape (m,)
         Strength, finite and not negative. A soft pair of weight 0 is kept but has no effect.
     confidence : array of shape (m,)
-        Probability that the statement is true, in (0.5, 1]; NaN where not stated.
+        Probability that the constraint is true, in (0.5, 1]; NaN where not stated.
     hard : array of shape (m,)
         Whether a soft method must obey it too.
     source : array of shape (m,)
@@ -116,7 +116,7 @@ class Pairs:
 
 
 def log_odds(confidence: FloatArray) -> FloatArray:
-    """What a statement of some confidence is worth, in nats; certainty is as good as one in a million."""
+    """What a constraint of some confidence is worth, in nats; certainty is as good as one in a million."""
     sure = np.minimum(confidence, _MOST_CONFIDENT)
     return np.log(sure) - np.log1p(-sure)
 
@@ -225,7 +225,7 @@ def _merge_confidence(confidence: FloatArray, starts: IntArray, merge: str) -> F
     total = np.add.reduceat(odds, starts)
     counts = np.add.reduceat(stated.astype(np.int64), starts)
     merged = 1.0 / (1.0 + np.exp(-total))
-    # a single statement keeps its number to the last bit
+    # a single constraint keeps its number to the last bit
     merged = np.where(counts == 1, np.fmax.reduceat(confidence, starts), merged)
     return np.where(counts == 0, np.nan, merged)
 
@@ -249,7 +249,7 @@ def _merge_sources(ordered: Pairs, starts: IntArray) -> tuple[NDArray[np.int32],
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """One statement about many items, never written out as pairs.
+    """One constraint about many items, never written out as pairs.
 
     Attributes
     ----------
@@ -263,7 +263,7 @@ class Group:
     names : tuple
         The user's name for each code.
     weight : float or None
-        None for a hard statement; else the strength of each pair that it stands for.
+        None for a hard constraint; else the strength of each pair that it stands for.
     source : str or None
         Who or what said it.
     """
@@ -315,13 +315,13 @@ class Group:
         return np.array([rank[name] for name in self.names], dtype=np.int64)
 
     def n_pairs(self) -> int:
-        """Number of pairs that the statement stands for."""
+        """Number of pairs that the constraint stands for."""
         every = _choose_two(len(self.items))
         within = int(sum(_choose_two(count) for count in self.counts().tolist()))
         return {"label": every, "distinct": within, "across": every - within}[self.kind]
 
     def take(self, keep: BoolArray, new_number: IntArray) -> Group | None:
-        """The statement among the items of `keep`, renumbered; None where it says nothing."""
+        """The constraint among the items of `keep`, renumbered; None where it says nothing."""
         inside = keep[self.items]
         if not inside.any():
             return None
