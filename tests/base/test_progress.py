@@ -270,7 +270,7 @@ def test_verbose_shows_a_bar_with_the_objective(live, monkeypatch, capsys):
         assert last == f"Looper [{20 * '#'}] start 2 of 2, iteration 2, objective 1.5"
         assert len(set(map(len, shown.split("\r")[1:]))) <= 2  # what is written over is gone
     else:
-        assert shown.splitlines()[0] == "Looper  12% start 1 of 2, iteration 1, objective 2.5"
+        assert shown.splitlines()[0] == "Looper  10% start 1 of 2, iteration 1, objective 2.5"
         assert shown.splitlines()[-1] == "Looper 100% start 2 of 2, iteration 2, objective 1.5"
         assert "\r" not in shown
     with pytest.raises(ZeroDivisionError):

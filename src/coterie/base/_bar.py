@@ -5,40 +5,36 @@ from __future__ import annotations
 import sys
 import time
 
-_WIDTH = 20
-_PAUSE = 0.1  # seconds between two states
+_WIDTH, _PAUSE = 20, 0.1  # characters; seconds between two states
 
 
 class Bar:
-    """Call it with how much is done, of how much, and what is going on; `close` leaves the last state."""
+    """Call it with how much is done, of how much, and what is going on; at the end the last state stays."""
 
-    def __init__(self, title: str) -> None:
-        self._title, self._words, self._shown = title, "", ""
+    def __init__(self, title: str, shown: object = True) -> None:
+        self._title, self._words, self._line = title, "", ""
         self._tenth, self._next = 0, 0.0
-        self._live = sys.stdout.isatty() or "ipykernel" in sys.modules
+        self._shown, self._live = bool(shown), sys.stdout.isatty() or "ipykernel" in sys.modules
 
     def __call__(self, done: float, total: float, words: str) -> None:
         """Show a state, if the last one was long ago."""
-        share = min(done / total, 1.0) if total else 1.0
-        self._words = words
-        if (self._live and time.monotonic() >= self._next) or int(10 * share) > self._tenth:
+        share, self._words = done / total, words
+        if share >= 1.0:
+            self.close()
+        elif (self._live and time.monotonic() >= self._next) or int(10 * share) > self._tenth:
             self._show(share)
 
     def close(self) -> None:
         """Leave the last state."""
         if self._words:
-            self._show(1.0)
-        if self._live and self._shown:
-            print()
+            self._show(1.0, "\n" if self._live else "")
+        self._words = ""
 
-    def _show(self, share: float) -> None:
-        self._tenth, self._next = int(10 * share), time.monotonic() + _PAUSE
-        if self._live:
-            filled = round(_WIDTH * share)
-            line = f"{self._title} [{'#' * filled}{'.' * (_WIDTH - filled)}] {self._words}"
-            print("\r" + line.ljust(len(self._shown)), end="", flush=True)
-        else:
-            line = f"{self._title} {share:4.0%} {self._words}"
-            if line != self._shown:
-                print(line, flush=True)
-        self._shown = line
+    def _show(self, share: float, end: str = "") -> None:
+        self._tenth, self._next, before = int(10 * share), time.monotonic() + _PAUSE, len(self._line)
+        filled = round(_WIDTH * share)
+        bar = f"[{'#' * filled}{'.' * (_WIDTH - filled)}]" if self._live else f"{share:4.0%}"
+        self._line = f"{self._title} {bar} {self._words}"
+        if self._shown:
+            line = f"\r{self._line.ljust(before)}{end}" if self._live else f"{self._line}\n"
+            print(line, end="", flush=True)

@@ -195,5 +195,4 @@ class Starts:
         if self._estimator.verbose > 1:
             print(f"{type(self._estimator).__name__}: {words}", flush=True)
         else:
-            share = min(done / self._max_steps, 1.0) if self._max_steps else 1.0
-            self._bar(self._n_begun - 1 + share, self._n_starts, words)
+            self._bar(self._n_begun - 1 + done / (self._max_steps + 1), self._n_starts, words)

@@ -10,7 +10,7 @@ error (of the difference) behind the best F-measure the one of the best shape is
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +22,8 @@ from sklearn.metrics import silhouette_score
 from sklearn.utils import check_array
 
 from coterie._words import short_number
-from coterie.base import Section, Trace, account_of
+from coterie.base import Bar, Section, Trace, account_of
 from coterie.comparison._decide import f_measures
-from coterie.comparison._entrants import Progress, listener
 from coterie.comparison._questions import ask_everything
 from coterie.constraints import Constraints, as_constraints
 from coterie.constraints._model import BoolArray, FloatArray, IntArray
@@ -100,7 +99,7 @@ def choose_k(
     method: Any = "auto",
     random_state: Any = None,
     verbose: bool = False,
-    progress: Progress | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
     **fit_with: Any,
 ) -> ChosenK:
     """Choose the number of clusters.
@@ -166,7 +165,7 @@ def choose_k(
     kept, answer, must = ask_everything(known)
     scores: dict[int, dict[str, float]] = {}
     answers, model = [], None
-    tell, close = listener("choose_k", verbose, progress)
+    tell = progress or Bar("choose_k", verbose)
     for k in numbers[len(left_out) :]:
         labels = _cut(model, k) if hasattr(model, "children_") else None
         if labels is None:
@@ -184,7 +183,6 @@ def choose_k(
         answers.append(answer(labels))
         words = ", ".join(f"{name} {value:.4g}" for name, value in scores[k].items())
         tell(numbers.index(k) + 1, len(numbers), f"{k} clusters, {words}")
-    close()
     return _decide(scores, np.array(answers), must, left_out)
 
 

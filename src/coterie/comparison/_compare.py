@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +19,9 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
+from coterie.base import Bar
 from coterie.comparison._decide import balanced, choose_best
-from coterie.comparison._entrants import Entrant, Progress, find_entrants, listener
+from coterie.comparison._entrants import Entrant, find_entrants
 from coterie.comparison._questions import Fold, Questions, find_questions
 from coterie.constraints import Constraints, as_constraints
 from coterie.constraints._model import FloatArray, IntArray
@@ -33,6 +34,8 @@ from coterie.exceptions import (
     ViolatedConstraintsWarning,
 )
 from coterie.methods import Task
+
+Progress = Callable[[int, int, str], None]
 
 # Repeats even out how the folds fell. With many pairs that hardly matters: about so many answers are enough.
 _ENOUGH_ANSWERS = 300
@@ -61,10 +64,9 @@ def compare(
     """Compare methods by how well they predict constraints that they were not told.
 
     The pairs are dealt into folds. Each method is fitted on the pairs of all folds but one, and its clusters
-    are asked about the others: are must-linked items together, are cannot-linked ones apart? Pairs that
-    follow from what is kept are not asked; see the notes. Groups (labels, distinct, across) stay in the kept
-    part. Where labels are all there is, labels are hidden instead. One fit with everything shows that there
-    will be a result in the end.
+    are asked about the others: are must-linked items together, are cannot-linked ones apart? Groups stay in
+    the kept part; where labels are all there is, labels are hidden instead. One fit with everything shows
+    that there will be a result in the end.
 
     Parameters
     ----------
@@ -77,15 +79,12 @@ def compare(
     methods : list, optional
         Names of methods, estimators, or pairs of a name and an estimator. An estimator keeps its own
         settings, also its number of clusters; `metric` and `parameters` are for the methods given by name. By
-        default all methods that can deal with what is given (`coterie.methods.suitable_methods`). One that
-        finds the number of clusters itself, such as COPCobweb, takes part only if it is named, and so do
-        slow ones, such as the mixtures.
+        default all methods that can deal with what is given (`coterie.methods.suitable_methods`).
     metric : {"sqeuclidean", "cosine"}
         The distance.
     parameters : mapping, optional
-        Parameters for every method that has them, such as ``{"size_min": 20}``. A method that has no bounds
-        cannot take part where bounds are given, nor one that cannot keep clusters connected where
-        ``connectivity`` is.
+        Parameters for every method that has them, such as ``{"size_min": 20}``. A method that has no bounds,
+        or cannot keep clusters connected, cannot take part where that is asked for.
     n_folds : int, default 5
         Into how many parts the pairs are dealt.
     n_repeats : int, optional
@@ -111,10 +110,9 @@ def compare(
         - ``score``, ``error``: mean of `must_met` and `cannot_met`, and its standard error.
         - ``behind``, ``behind_error``: how much less the score is than that of the chosen method. The error
           of a difference is often smaller than those of both scores: both answer the same questions.
-        - ``must_met``, ``cannot_met``: shares of the held-out must-links and cannot-links that came out as
-          stated, and ``n_must``, ``n_cannot``: how many of them were asked. Where labels are hidden: how
-          many of its own class a hidden item is with, how many of other classes it is apart from, on
-          average over ``n_must`` and ``n_cannot`` items.
+        - ``must_met``, ``cannot_met``: shares of the ``n_must`` and ``n_cannot`` held-out pairs that came out
+          as stated. Where labels are hidden: how many of its own class an item is with, how many of others
+          it is apart from, on average over the items.
         - ``n_clusters``: how many clusters the fit with everything made; some methods find the number.
         - ``seconds``: time of a fit, on average; the first fit, which may load compiled code, is left out.
         - ``status``: "ok", or why there is no score.
@@ -132,11 +130,9 @@ def compare(
     each of the others by more than two standard errors and by three pairs or more: then using the constraints
     seems to do harm. Each pair counts once, whatever its weight; pairs of weight 0 are not asked.
 
-    A pair follows if must-links and labels join its ends, or if a kept constraint keeps apart what they are
-    joined with (`Constraints.split`). With two clusters much more follows: two items that are apart from a
-    third are together. So pairs whose ends any chain of kept constraints connects are not asked then, and
-    many pairs about few items leave few questions (`n_must`, `n_cannot`). With three clusters and more, many
-    pairs about few items favour methods that obey all.
+    Pairs that follow from what is kept are not asked (`Constraints.split`). With two clusters all follow
+    whose ends a chain of kept constraints connects, since two items that are apart from a third are together;
+    so many pairs about few items leave few questions. With more clusters they favour methods that obey all.
 
     A fit may fail, for instance since the constraints cannot all be met. Then `status` says why, and the
     method is not chosen. If all fail, a reason is raised.
@@ -190,9 +186,7 @@ def compare(
             "weight 0. State some about other items."
         )
     tallies = [_Tally(entrant, len(questions.must)) for entrant in entrants]
-    tell, close = listener("compare", verbose, progress)
-    _run(X, tallies, folds, tell)
-    close()
+    _run(X, tallies, folds, progress or Bar("compare", verbose))
     return build_frame(_columns(tallies, questions, folds, known), library)
 
 

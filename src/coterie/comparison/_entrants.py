@@ -10,21 +10,10 @@ from typing import Any
 
 from sklearn.base import BaseEstimator, clone
 
-from coterie.base import Bar
 from coterie.methods import METHODS, Method, Task, find_method, suitable_methods
-
-Progress = Callable[[int, int, str], None]
 
 PLAIN = "plain"
 _OWN_ARGUMENTS = ("n_clusters", "n_components", "metric", "random_state")
-
-
-def listener(title: str, verbose: bool, progress: Progress | None) -> tuple[Progress, Callable[[], None]]:
-    """Who hears how far it is, and what to call at the end: what the user gave, a bar, or nobody."""
-    if verbose and progress is None:
-        bar = Bar(title)
-        return bar, bar.close
-    return progress or (lambda done, total, words: None), lambda: None
 
 
 @dataclass(frozen=True)

@@ -116,18 +116,17 @@ class Constraints(Buildable):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What is legal, but perhaps not meant: pairs that were stated more than once as the same kind."""
-        again = [table.take(table.times > 1) for table in (self._must, self._cannot)]
+        again = [(MUST_LINK, self._must), (CANNOT_LINK, self._cannot)]
+        again = [(kind, table.take(table.times > 1)) for kind, table in again]
         names = [
-            f"{kind} {self.item_name(i)}-{self.item_name(j)} ({n} times)"
-            for kind, table in zip((MUST_LINK, CANNOT_LINK), again, strict=True)
-            for (i, j), n in zip(table.ij[:3].tolist(), table.times[:3].tolist(), strict=True)
+            f"{kind} {self.item_name(i)}-{self.item_name(j)} ({times} times)"
+            for kind, table in again
+            for (i, j), times in zip(table.ij[:3].tolist(), table.times[:3].tolist(), strict=True)
         ]
-        if not names:
-            return ()
-        n = sum(table.n for table in again)
+        n = sum(table.n for _, table in again)
+        named = ", ".join(names[:3] + ["..."] * (n > 3))
         are = "pair is" if n == 1 else "pairs are"
-        such = ", ".join(names[:3]) if n <= 3 else f"such as {', '.join(names[:3])}"
-        return (f"{n:,} {are} stated more than once: {such}. Their weights add up.",)
+        return (f"{n:,} {are} stated more than once: {named}. Their weights add up.",) if n else ()
 
     @property
     def groups(self) -> tuple[Group, ...]:

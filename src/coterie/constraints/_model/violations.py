@@ -227,15 +227,9 @@ def pair_rows(kind: str, table: Pairs, ids: Ids | None) -> list[tuple[str, ...]]
     """The first pairs as rows of a table to print: kind, items, weight, source."""
     shown = table.take(slice(0, _SHOWN))
     said = shown.weight.tolist(), shown.hard.tolist(), shown.source_names()
-    return [
-        (
-            kind,
-            f"{item_name(ids, i)} - {item_name(ids, j)}",
-            "hard" if hard else f"{weight:g}",
-            source or "",
-        )
-        for (i, j), weight, hard, source in zip(shown.ij.tolist(), *said, strict=True)
-    ]
+    rows = zip(shown.ij.tolist(), *said, strict=True)
+    named = [(f"{item_name(ids, i)} - {item_name(ids, j)}", *rest) for (i, j), *rest in rows]
+    return [(kind, pair, "hard" if hard else f"{w:g}", who or "") for pair, w, hard, who in named]
 
 
 def find_violations(c: Constraints, labels: Any) -> Violations:

@@ -121,21 +121,16 @@ class Ids:
         if np.array_equal(wanted, self.values):
             return np.arange(len(self))
         found, table = wanted.tolist(), self._rows
-        if self.index is not None and len(self.index) < len(self):
-            raise ValueError(
-                f"a row of {what} is called {found[0]!r}, which may be an id or a row number: some ids are "
-                "row numbers of other rows. Give X the ids as its index, in the order of the constraints."
-            )
-        if self.index is not None and found and found[0] not in table:
+        if self.index is not None and not (found and found[0] in table and len(self.index)):
             table = {label: row for row, label in enumerate(self.index.tolist())}
         try:
             return np.array([table[name] for name in found], dtype=np.int64)
         except KeyError as error:
             first = ", ".join(repr(key) for key in self.values[:3].tolist())
             raise ValueError(
-                f"{what} has a row {error.args[0]!r}, which the constraints do not know; their ids begin "
-                f"{first}, ... Rows are matched by name where both have names: give {what} the ids as its "
-                "index, or pass it without one (reset_index(drop=True), to_numpy()), in the order of the ids."
+                f"{what} has a row {error.args[0]!r}, and the constraints do not say which item that is; "
+                f"their ids begin {first}, ... Rows are matched by name where both have names: give {what} "
+                "the ids as its index, or pass it without names (to_numpy()), in the order of the ids."
             ) from None
 
     def _by_text(self) -> dict[str, int]:
