@@ -20,8 +20,7 @@ The decorator checks the parameters first, runs callbacks, and afterwards counts
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -205,22 +204,9 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
                 f"{broken}"
             )
         if broken.n_broken:
-            some = ", ".join(islice(_broken_statements(broken), 3))
+            some = ", ".join(f"{kind} {items}" for kind, items, *_ in broken.first_rows()[:3])
             warn_user(
                 f"{broken.n_broken:,} of {broken.n_stated:,} constraints were outvoted, e.g. {some}; "
                 "see violations_.",
                 ViolatedConstraintsWarning,
             )
-
-
-def _broken_statements(broken: Violations) -> Iterator[str]:
-    """Name what is broken in the user's ids: a pair by its ends, a group by its name and an item."""
-
-    def name(item: int) -> str:
-        return str(item if broken.ids is None else broken.ids.values[item])
-
-    for kind, table in (("must-link", broken.must_link), ("cannot-link", broken.cannot_link)):
-        for i, j in table.ij[:3].tolist():
-            yield f"{kind} {name(i)}-{name(j)}"
-    for group in broken.groups[:3]:
-        yield f"{group.kind} {group.name} (see {name(group.items[0])})"

@@ -165,8 +165,8 @@ def compare(
     else:
         n_repeats = whole_number(n_repeats, "n_repeats", 1)
     parameters = {} if parameters is None else dict(parameters)
-    given = {"sample_weight": sample_weight, "size_weight": size_weight, "groups": groups}
-    fit_with = {name: value for name, value in given.items() if value is not None}
+    more = {"sample_weight": sample_weight, "size_weight": size_weight, "groups": groups}
+    fit_with = {name: value for name, value in more.items() if value is not None}
     task = Task(
         X.shape[0],
         k,

@@ -190,10 +190,9 @@ class Constraints(Buildable):
         return f"Constraints({count_of(self._n_items, 'item')}: {', '.join(phrases) or 'nothing known'})"
 
     def _repr_html_(self) -> str:
-        rows = [("kind", "items", "weight", "source")]
-        for kind, table in ((MUST_LINK, self._must), (CANNOT_LINK, self._cannot)):
-            rows += _broken.pair_rows(kind, table, self._ids)
-        return as_html("\n".join([repr(self), *self.remarks]), rows if len(rows) > 1 else ())
+        rows = _broken.pair_rows(MUST_LINK, self._must, self._ids)
+        rows += _broken.pair_rows(CANNOT_LINK, self._cannot, self._ids)
+        return as_html("\n".join([repr(self), *self.remarks]), [_broken.HEAD, *rows] if rows else ())
 
     # ---- what follows from it -------------------------------------------------------------------------
 

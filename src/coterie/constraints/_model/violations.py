@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from coterie.constraints._model.frozen_items import FrozenItems
 
 _SHOWN = 10
-_HEAD = ("kind", "items", "weight", "source")
+HEAD = ("kind", "items", "weight", "source")
 
 
 @dataclass(frozen=True)
@@ -172,25 +172,24 @@ class Violations:
             )
             return f"{all_of} met.", [], missed
         head = f"{self.n_broken:,} of {self.n_stated:,} constraints are broken (cost {self.cost:g})."
-        rows = [_HEAD]
-        for kind, table in ((MUST_LINK, self.must_link), (CANNOT_LINK, self.cannot_link)):
-            rows += pair_rows(kind, table, self.ids)
-        for group in self.groups[:_SHOWN]:
-            where = "clusters " + ", ".join(map(str, group.clusters[:5]))
-            named = ", ".join(item_name(self.ids, item) for item in group.items[:3])
-            more = ", ..." if len(group.items) > 3 else ""
-            items = f"{group.name}: {group.n_items:,} items in {where} (see {named}{more})"
-            rows.append(
-                (
-                    group.kind,
-                    items,
-                    "hard" if group.weight is None else f"{group.weight:g}",
-                    group.source or "",
-                )
-            )
-        left_out = self.must_link.n + self.cannot_link.n + len(self.groups) - (len(rows) - 1)
+        rows = self.first_rows()
+        left_out = self.must_link.n + self.cannot_link.n + len(self.groups) - len(rows)
         more = [f"  ... and {left_out:,} more rows; see to_frame()."] if left_out else []
-        return head, rows, more + missed
+        return head, [HEAD, *rows], more + missed
+
+    def first_rows(self) -> list[tuple[str, ...]]:
+        """Kind, items, weight and source of the first broken constraints, in words; `to_frame` has all."""
+        rows = pair_rows(MUST_LINK, self.must_link, self.ids)
+        rows += pair_rows(CANNOT_LINK, self.cannot_link, self.ids)
+        for group in self.groups[:_SHOWN]:
+            named = ", ".join(
+                [item_name(self.ids, i) for i in group.items[:3]] + ["..."] * (len(group.items) > 3)
+            )
+            where = ", ".join(map(str, group.clusters[:5]))
+            items = f"{group.name}: {group.n_items:,} items in clusters {where} (see {named})"
+            weight = "hard" if group.weight is None else f"{group.weight:g}"
+            rows.append((group.kind, items, weight, group.source or ""))
+        return rows
 
     def to_frame(self, library: str | None = None) -> Any:
         """Return a data frame with one row a broken pair, and one row an item of each broken group.
