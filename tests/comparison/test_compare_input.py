@@ -1,13 +1,14 @@
 """Comparisons: what may be given, how it reaches the fits, and what is said when it goes wrong."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 import coterie
-from coterie import Constraints, COPKMeans, PCKMeans, compare
+from coterie import Constraints, COPKMeans, PCKMeans, choose_k, compare
 from coterie.comparison import best, in_words
 from coterie.exceptions import DeadEndError, ViolatedConstraintsWarning
 from tests.comparison.entrants import FIGURES, Failing, Told, blobs, rows_of
@@ -206,6 +207,17 @@ def test_words_want_a_frame_of_compare():
         in_words(frame.assign(chosen=False))
     with pytest.raises(TypeError, match="not a data frame"):
         best([1, 2])
+
+
+def test_frames_go_by_name():
+    X, known, _ = blobs()
+    known = known.with_ids([f"row-{i}" for i in range(60)])
+    moved = pd.DataFrame(X, known.ids, ["a", "b"]).sample(frac=1, random_state=0)
+    rows = rows_of(compare(moved, known, 3, methods="COPKMeans", n_repeats=1, random_state=0))
+    assert rows["COPKMeans"]["score"] == 1.0  # by position the pairs would be as good as random
+    assert choose_k(moved, known, range(2, 5), random_state=0).n_clusters == 3
+    with pytest.raises(ValueError, match="X has a row 'nobody'"):
+        compare(moved.rename({"row-7": "nobody"}), known, 3)
 
 
 def test_rows_of_which_most_values_are_not_stored():

@@ -62,7 +62,8 @@ class Constraints(Buildable):
     source : str or sequence of str, optional
         Who or what said it.
     ids : sequence, optional
-        Your own name for each item, in row order; messages and tables use them.
+        Your own name for each item, in row order; messages and tables use them, and a data frame whose index
+        holds them is matched by them, whatever its order.
 
     Notes
     -----

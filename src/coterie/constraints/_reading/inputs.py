@@ -114,12 +114,12 @@ class Ids:
 
     def places(self, names: Any, what: str) -> IntArray:
         """The item that each name in an index is; `what` has that index."""
+        if np.array_equal(as_vector(names), self.values):
+            return np.arange(len(self))
         try:
             wanted = Ids(names).values
         except ValueError as error:
             raise ValueError(f"the index of {what} names rows: {error}") from None
-        if np.array_equal(wanted, self.values):
-            return np.arange(len(self))
         found, table = wanted.tolist(), self._rows
         if self.index is not None and not (found and found[0] in table and len(self.index)):
             table = {label: row for row, label in enumerate(self.index.tolist())}
