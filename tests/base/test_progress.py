@@ -278,6 +278,11 @@ def test_verbose_shows_a_bar_with_the_objective(live, monkeypatch, capsys):
     assert capsys.readouterr().out.endswith("iteration 1, objective 2.5\n")  # and the line is closed
 
 
+def test_without_a_console_fits_are_silent(monkeypatch):
+    monkeypatch.setattr("sys.stdout", None)  # as under pythonw
+    assert Looper().fit(X).log
+
+
 def test_more_verbose_prints_a_line_a_step(capsys):
     Looper(verbose=2).fit(X)
     assert capsys.readouterr().out.splitlines() == [

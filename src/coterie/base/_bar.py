@@ -14,10 +14,13 @@ class Bar:
     def __init__(self, title: str, shown: object = True) -> None:
         self._title, self._words, self._line = title, "", ""
         self._tenth, self._next = 0, 0.0
-        self._shown, self._live = bool(shown), sys.stdout.isatty() or "ipykernel" in sys.modules
+        self._shown = bool(shown)
+        self._live = self._shown and (sys.stdout.isatty() or "ipykernel" in sys.modules)
 
     def __call__(self, done: float, total: float, words: str) -> None:
         """Show a state, if the last one was long ago."""
+        if not self._shown:
+            return
         share, self._words = done / total, words
         if share >= 1.0:
             self.close()
@@ -35,6 +38,5 @@ class Bar:
         filled = round(_WIDTH * share)
         bar = f"[{'#' * filled}{'.' * (_WIDTH - filled)}]" if self._live else f"{share:4.0%}"
         self._line = f"{self._title} {bar} {self._words}"
-        if self._shown:
-            line = f"\r{self._line.ljust(before)}{end}" if self._live else f"{self._line}\n"
-            print(line, end="", flush=True)
+        line = f"\r{self._line.ljust(before)}{end}" if self._live else f"{self._line}\n"
+        print(line, end="", flush=True)

@@ -134,7 +134,7 @@ class Starts:
         self._estimator, self._X = estimator, X
         self._n_starts, self._max_steps, self._name = n_starts, max_steps, name
         self._n_begun = 0
-        self._bar = Bar(type(estimator).__name__)
+        self._bar = Bar(type(estimator).__name__, getattr(estimator, "verbose", 0))
         self._open: list[Any] = []  # tasks begun and not ended, the fit's own first; empty if nobody listens
         if getattr(estimator, "_skl_callbacks", None):
             root = estimator._init_callback_context(max_subtasks=n_starts if n_starts > 1 else max_steps)
