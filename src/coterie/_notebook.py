@@ -18,7 +18,7 @@ def as_html(text: str, rows: Iterable[Sequence[object]] = ()) -> str:
         f"<tr>{''.join(f'<{mark}>{cell}</{mark}>' for cell in row)}</tr>"
         for mark, row in zip(marks, cells, strict=False)
     )
-    return f"<p>{lines}</p>" + (f"<table>{table}</table>" if table else "")
+    return (f"<p>{lines}</p>" if lines else "") + (f"<table>{table}</table>" if table else "")
 
 
 class Page(type(Path())):  # type: ignore[misc]
