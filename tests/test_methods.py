@@ -82,6 +82,10 @@ RING = Constraints(cannot_link=[(0, 1), (1, 2), (0, 2)], n_items=6)
 LABELS = Constraints.from_labels([0, 0, 1, -1, -1, -1])
 
 
+# one pair three times, once the other way round; the labels say it once more
+TWICE = Constraints([(0, 1), (1, 0), (0, 1)], [(1, 2)], n_items=6, weight=0.1)
+
+
 def frame(**columns):
     pairs = {"i": [0, 1], "j": [1, 2], "kind": ["must-link", "cannot-link"]}
     return Constraints.from_frame(pl.DataFrame({**pairs, **columns}), n_items=6)
@@ -99,6 +103,10 @@ def frame(**columns):
         (Task(6, 3, RING), "COPKMeans", "all statements can be met"),
         (Task(6, 2, frame(confidence=[0.9, 0.8])), "PCKMeans", "confidences are stated"),
         (Task(6, 2, frame(weight=[1.0, 2.0])), "PCKMeans", "strengths differ"),
+        (Task(6, 2, TWICE), "COPKMeans", "all statements can be met"),
+        (Task(6, 2, TWICE | LABELS), "COPKMeans", "all statements can be met"),
+        (Task(6, 2, frame(weight=[0.1, 0.1]) + frame(weight=[0.1, 0.1])), "COPKMeans", "can be met"),
+        (Task(6, 2, TWICE + frame(weight=[1.0, 2.0])), "PCKMeans", "strengths differ"),
         (Task(6, 2, frame(hard=[True, False])), "PCKMeans", "some pairs are marked hard"),
         (Task(6, 2, frame(hard=[True, True])), "COPKMeans", "all statements can be met"),
         (Task(6, 2, PAIRS, frozenset({"sizes"})), "SizeConstrainedKMeans", "bounds on sizes"),

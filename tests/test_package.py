@@ -34,6 +34,7 @@ def test_import_changes_no_global_state():
 
 def test_names_are_listed_and_unknown_ones_refused():
     assert {"Constraints", "constraints", "metrics", "datasets", "base", "testing"} <= set(dir(coterie))
+    assert dir(coterie) == coterie.__all__  # and nothing that completion in a notebook should not offer
     for name in coterie.__all__:
         assert getattr(coterie, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'Cluster'"):

@@ -39,7 +39,7 @@ def attach(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[], 
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes})
+        return sorted(homes)
 
     return sorted(homes), __getattr__, __dir__
 

@@ -349,8 +349,10 @@ def _doubt(known: Constraints, n_clusters: int, budget: int) -> str | None:
     tables = [table.take(table.active) for table in (known.must_table, known.cannot_table)]
     if any((table.confidence == table.confidence).any() for table in tables):  # NaN: not stated
         return f"confidences are stated, {weighed}"
-    if len({weight for table in tables for weight in table.weight[~table.hard].tolist()}) > 1:
-        return f"strengths differ (a pair that is stated twice counts double), {weighed}"
+    # a pair that is stated twice weighs double, but nobody wrote that it shall
+    soft = [table.take(~table.hard) for table in tables]
+    if len({f"{weight:.9g}" for table in soft for weight in (table.weight / table.times).tolist()}) > 1:
+        return f"strengths differ, {weighed}"
     if len({hard for table in tables for hard in table.hard.tolist()}) > 1:
         return f"some pairs are marked hard and others not, {weighed}"
     answer = known.check(n_clusters, budget=budget)

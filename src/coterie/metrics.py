@@ -177,11 +177,11 @@ def constraint_satisfaction(constraints: Constraints | ArrayLike, labels: ArrayL
     0.666...
     """
     values = _labelling(labels, "labels")
-    known = _stated(constraints, len(values), "labels has {}")
+    known = _stated(constraints, len(values), "labels has {}", labels)
     if values.dtype.kind in "US":
         values = np.unique(values, return_inverse=True)[1]
     account = known.violations(values)
-    return _share(account.n_stated - account.n_broken, account.n_stated)
+    return _share(account.n_pairs - account.n_broken_pairs, account.n_pairs)
 
 
 class _ConstraintSatisfactionScorer:
@@ -212,7 +212,8 @@ class _ConstraintSatisfactionScorer:
                 "sklearn.set_config(enable_metadata_routing=True), then pass them on: "
                 "search.fit(X, constraints=c) or cross_validate(..., params={'constraints': c})."
             )
-        return constraint_satisfaction(constraints, estimator.predict(X))
+        labels = estimator.predict(X)
+        return constraint_satisfaction(as_constraints(constraints, len(labels), like=X), labels)
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Ask scikit-learn for `constraints` when scoring."""
@@ -269,7 +270,7 @@ def score_on(
     if items not in ("held-out", "constrained", "all"):
         raise ValueError(f"items must be 'held-out', 'constrained' or 'all', not {items!r}.")
     true, pred = _two_labellings(y_true, y_pred)
-    known = _stated(constraints, len(pred), "y_pred has {}")
+    known = _stated(constraints, len(pred), "y_pred has {}", y_pred)
     chosen = np.full(len(true), items != "constrained")
     if items != "all":
         chosen[known.constrained_items] = items == "constrained"
@@ -308,8 +309,10 @@ def _two_labellings(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any],
     return true, pred
 
 
-def _stated(constraints: Constraints | ArrayLike | None, n_items: int, counted: str) -> Constraints:
+def _stated(
+    constraints: Constraints | ArrayLike | None, n_items: int, counted: str, like: Any
+) -> Constraints:
     """Return what `fit` would take; but a score against nothing is a mistake."""
     if constraints is None:
         raise TypeError("constraints is None: pass the Constraints to score against.")
-    return as_constraints(constraints, n_items, counted=counted)
+    return as_constraints(constraints, n_items, counted=counted, like=like)

@@ -1,4 +1,4 @@
-"""Random assignment problems with statements of every kind, and small constraint sets with known answers."""
+"""Random assignment problems with constraints of every kind, and small constraint sets with known answers."""
 
 import math
 import random
@@ -49,7 +49,7 @@ def random_constraints(
 
 
 def feasible_constraints(rng: random.Random, n: int, k: int, *, hard: float = 0.0) -> tuple:
-    """True statements of every kind about a random labelling into k clusters, and the labelling."""
+    """True constraints of every kind about a random labelling into k clusters, and the labelling."""
     truth = [rng.randrange(k) for _ in range(n)]
     pairs = random_pairs(rng, n, rng.randint(0, 2 * n))
     must = [(i, j) for i, j in pairs if truth[i] == truth[j]]
@@ -84,7 +84,7 @@ def scale_of(costs: np.ndarray, said=(), weight: float = 0.0) -> float:
 
 
 def fit_or_refuse(model, X, c, sample_weight=None):
-    """The fitted model; None where the hard statements cannot be met, which it has said."""
+    """The fitted model; None where the hard constraints cannot be met, which it has said."""
     more = {} if sample_weight is None else {"sample_weight": sample_weight}
     if c.only_hard().check(model.n_clusters, nonempty=True):
         return model.fit(X, constraints=c, **more)

@@ -235,7 +235,7 @@ def test_local_and_exact_never_dead_end(seed):
 
 
 def test_ignores_weights_but_not_silent_statements():
-    """Hard methods enforce every statement with an effect; a soft one of weight 0 has none."""
+    """Hard methods enforce every constraint with an effect; a soft one of weight 0 has none."""
     costs = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
     c = Constraints(None, [(0, 1), (1, 2)], n_items=3, weight=[1e-12, 0.0])
     found = hard_pairs(costs, c, method="exact")

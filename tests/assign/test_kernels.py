@@ -147,7 +147,7 @@ def every_size(data, truth):
 
 
 def every_metric(data, truth):
-    """Prices by cluster, and fields of components, with statements of all kinds."""
+    """Prices by cluster, and fields of components, with constraints of all kinds."""
     known = Constraints.sample(truth, n_pairs=60, random_state=1) | Constraints(
         cannot_link=[(0, 1), (4, 5)], must_link=[(8, 12)], hard=True, n_items=120
     )

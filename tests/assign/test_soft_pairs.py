@@ -193,7 +193,7 @@ def test_items_without_constraints_stay_at_their_argmin(method, seed):
 
 
 def _stretched(c, n_items):
-    """The same statements about more items."""
+    """The same constraints about more items."""
     frame = c.to_frame("pandas")
     return Constraints.from_frame(frame, n_items=n_items) if len(frame) else Constraints(n_items=n_items)
 

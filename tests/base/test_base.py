@@ -66,12 +66,14 @@ def test_the_warning_names_three_of_them_in_the_users_ids(data):
 
     ids = ["anna", "bob", "cem", "dora", "eve"]
     one = Constraints([("anna", "cem"), ("anna", "bob")], ids=ids)
-    assert told(one) == "1 of 2 constraints were outvoted, e.g. must-link anna-cem; see violations_."
+    assert told(one) == "1 of 2 constraints were outvoted, e.g. must-link anna - cem; see violations_."
     four = one | Constraints([("bob", "dora"), ("bob", "eve")], [("anna", "bob")], ids=ids)
-    assert told(four).startswith("4 of 5 constraints were outvoted, e.g. must-link anna-cem, must-link bob-")
+    assert told(four).startswith(
+        "4 of 5 constraints were outvoted, e.g. must-link anna - cem, must-link bob - "
+    )
     assert "cannot-link" not in told(four)
     group = Constraints.from_labels(["red", -1, "red", -1, -1], weight=1.0).with_ids(ids)
-    assert "e.g. label red (see " in told(group)
+    assert "e.g. label red: " in told(group)
 
 
 def users_line(action):
@@ -103,7 +105,7 @@ def test_the_warning_points_at_the_users_line(data, routing):
 def test_who_obeys_nothing_warns_and_never_raises(data):
     impossible = Constraints([(0, 2), (2, 4)], [(0, 4)], n_items=5, hard=True)
     with pytest.warns(
-        ViolatedConstraintsWarning, match="2 of 3 constraints were outvoted, e.g. must-link 0-2"
+        ViolatedConstraintsWarning, match="2 of 3 constraints were outvoted, e.g. must-link 0 - 2"
     ):
         model = ToyGuided(n_clusters=3).fit(data, constraints=impossible)
     assert model.violations_.n_hard == 2

@@ -258,22 +258,47 @@ def test_more_starts_than_announced_are_an_error_of_ours():
             pass
 
 
-def test_verbose_prints_a_line_a_step(capsys):
-    Looper(verbose=1).fit(X)
+@pytest.mark.parametrize("live", [True, False])
+def test_verbose_shows_a_bar_with_the_objective(live, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: live, raising=False)
+    monkeypatch.setattr("coterie.base._bar._PAUSE", 0.0)
+    Looper(n_init=2, max_iter=4, verbose=1).fit(X)
+    shown = capsys.readouterr().out
+    if live:
+        first, *_, last = shown.removesuffix("\n").split("\r")[1:]
+        assert first == "Looper [##..................] start 1 of 2, iteration 1, objective 2.5"
+        assert last == f"Looper [{20 * '#'}] start 2 of 2, iteration 2, objective 1.5"
+        assert len(set(map(len, shown.split("\r")[1:]))) <= 2  # what is written over is gone
+    else:
+        assert shown.splitlines()[0] == "Looper  10% start 1 of 2, iteration 1, objective 2.5"
+        assert shown.splitlines()[-1] == "Looper 100% start 2 of 2, iteration 2, objective 1.5"
+        assert "\r" not in shown
+    with pytest.raises(ZeroDivisionError):
+        Looper(fails=((0, 1),), verbose=1).fit(X)
+    assert capsys.readouterr().out.endswith("iteration 1, objective 2.5\n")  # and the line is closed
+
+
+def test_without_a_console_fits_are_silent(monkeypatch):
+    monkeypatch.setattr("sys.stdout", None)  # as under pythonw
+    assert Looper().fit(X).log
+
+
+def test_more_verbose_prints_a_line_a_step(capsys):
+    Looper(verbose=2).fit(X)
     assert capsys.readouterr().out.splitlines() == [
         "Looper: iteration 1, objective 2.5",
         "Looper: iteration 2, objective 1.5",
     ]
-    Looper(n_init=2, n_steps=1, verbose=1).fit(X)
+    Looper(n_init=2, n_steps=1, verbose=2).fit(X)
     assert capsys.readouterr().out.splitlines() == [
-        "Looper: start 1, iteration 1, objective 2.5",
-        "Looper: start 2, iteration 1, objective 2.5",
+        "Looper: start 1 of 2, iteration 1, objective 2.5",
+        "Looper: start 2 of 2, iteration 1, objective 2.5",
     ]
     Looper().fit(X)
     assert capsys.readouterr().out == ""
 
 
 def test_a_step_may_have_no_objective(capsys):
-    with progress(Looper(verbose=1), X, max_steps=1, name="sweep") as starts, starts() as step:
+    with progress(Looper(verbose=2), X, max_steps=1, name="sweep") as starts, starts() as step:
         assert step() is False
     assert capsys.readouterr().out == "Looper: sweep 1\n"

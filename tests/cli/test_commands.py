@@ -46,6 +46,15 @@ def test_check_says_what_is_stated_and_that_it_can_be_met(coterie, people):
     assert (found["status"], found["n_must_link"] + found["n_cannot_link"]) == ("feasible", 20)
 
 
+def test_a_pair_stated_twice_is_told_and_changes_no_method(coterie, people, tmp_path):
+    lines = "i,j,kind\np00,p02,must-link\np02,p00,must-link\np00,p01,cannot-link\n"
+    (tmp_path / "twice.csv").write_text(lines)
+    words = ["people.csv", "--id", "name", "--pairs", "twice.csv", "-k", 3]
+    assert "1 pair is stated more than once: must-link p00-p02" in coterie("check", *words).out
+    assert "must-link p00-p02" in coterie("check", *words, "--json").json["remarks"][0]
+    assert "COPKMeans (all" in coterie("cluster", *words, "-o", "out").out
+
+
 def test_check_explains_in_the_users_ids(coterie, people, tmp_path):
     lines = "i,j,kind\np00,p01,cannot-link\np01,p02,cannot-link\np00,p02,cannot-link\n"
     (tmp_path / "ring.csv").write_text(lines)

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from coterie import Constraints
 
-FIGURES = ["score", "error", "must_met", "cannot_met", "n_must", "n_cannot", "agreement", "kept_broken"]
+FIGURES = ["score", "error", "must_met", "cannot_met", "n_must", "n_cannot", "n_clusters"]
 
 
 class Told(ClusterMixin, BaseEstimator):

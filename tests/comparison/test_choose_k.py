@@ -203,7 +203,13 @@ def test_a_tree_is_cut_as_a_fit_cuts_it():
 def test_it_prints_a_line_a_number_and_speaks_of_its_fits(capsys):
     X, y = nested()
     found = choose_k(X, fine_pairs(y), range(2, 6), random_state=0, verbose=True)
-    assert capsys.readouterr().out.count("[choose_k]") == len(found.scores)
+    shown = capsys.readouterr().out.splitlines()
+    assert len(shown) == len(found.scores)
+    assert any(line.startswith("choose_k  75% 4 clusters, silhouette 0.") for line in shown)
+    calls = []
+    choose_k(X, None, [3, 5], random_state=0, progress=lambda *c: calls.append(c))
+    assert [call[:2] for call in calls] == [(1, 2), (2, 2)]
+    assert capsys.readouterr().out == ""
     lines = str(found).splitlines()
     assert lines[0].startswith("k = 4: its F-measure on what was held out (60 questions) is the best, 1.")
     assert f"Runner-up: {found.runner_up}, with" in lines[0]

@@ -1,4 +1,4 @@
-"""When a comparison chooses clustering without the statements: not on a whim."""
+"""When a comparison chooses clustering without the constraints: not on a whim."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_plain_wins_where_the_statements_mislead():
     heavy = ("heavy", PCKMeans(3, weight=1e4))
     frame = compare(X, known, 3, methods=[heavy, "COPKMeans"], random_state=0)
     assert best(frame) == "plain"
-    assert "Clustering without the statements does best here" in in_words(frame)
+    assert "Clustering without the constraints does best here" in in_words(frame)
     assert "heavy" in in_words(frame)
     assert "Perhaps some of them are wrong" in in_words(frame)
     i, j = known.must_link[0].tolist()

@@ -147,7 +147,7 @@ def if_possible(draw, *args, **more) -> list[Constraints]:
 
 
 def statements_of(conflict) -> tuple[list, list]:
-    """A conflict's own statements as must-links and cannot-links, groups written out as pairs."""
+    """A conflict's own constraints as must-links and cannot-links, groups written out as pairs."""
     must = [oracle.ordered(p) for p in conflict.must_link.tolist()]
     cannot = [oracle.ordered(p) for p in conflict.cannot_link.tolist()]
     for fact in conflict.implied:

@@ -308,7 +308,7 @@ def test_only_hard():
 
 
 def test_drop_does_not_ignore_groups():
-    """Asked to drop a statement, it drops it or says that it cannot."""
+    """Asked to drop a constraint, it drops it or says that it cannot."""
     c = Constraints([(0, 1)], n_items=3) | Constraints.from_labels([0, 0, 1])
     try:
         left = c.drop(Constraints.from_labels([0, 0, 1]))

@@ -2,6 +2,7 @@
 
 import functools
 import operator
+import pickle
 import random
 
 import narwhals as nw
@@ -93,6 +94,22 @@ def test_values_stay_with_their_pair_when_sorted_and_when_self_pairs_go():
     assert said(c)[1] == [[0, 1], [4, 5]]
     assert c.must_table.weight.tolist() == [9, 7]
     assert c.must_table.source_names() == ["z", "x"]
+
+
+def test_duplicates_are_remarked_on():
+    ids = list("abcdef")
+    c = Constraints([("a", "b"), ("b", "a"), ("e", "c")], [("b", "d")], ids=ids)
+    (remark,) = c.remarks
+    assert remark == "1 pair is stated more than once: must-link a-b (2 times). Their weights add up."
+    assert str(c.check(2)).endswith(remark)
+    both = c + Constraints([("a", "b"), ("c", "e")], [("b", "d")], ids=ids)
+    assert "3 pairs are" in both.remarks[0]
+    assert "must-link a-b (3 times), must-link c-e (2 times), cannot-link b-d (2 times)" in both.remarks[0]
+    # the same knowledge twice is no duplicate, and neither are the rows of a fold
+    for quiet in (c | EXPECTED, c.drop(must_link=[("a", "b")]), EXPECTED | EXPECTED, c[[1, 2, 3, 4]]):
+        assert bool(quiet.remarks) == (quiet == (c | EXPECTED))
+    assert pickle.loads(pickle.dumps(both)).remarks == both.remarks
+    assert "times), ..." in Constraints([(i, i + 1) for i in range(5)] * 2).remarks[0]
 
 
 def test_duplicates_in_the_constructor_add_up():
@@ -321,9 +338,22 @@ def test_groups_stand_for_their_pairs():
     assert Constraints.from_labels([-1, -1]).groups == ()
 
 
+def test_notebooks_show_a_table_and_trust_no_id():
+    c = Constraints([("<b>", "b")], [("b", "c")] * 2, ids=["<b>", "b", "c"], source="me")
+    for shown in (c, c.violations([0, 1, 1]), c.check(2)):
+        text = shown._repr_html_()
+        assert "<b>" not in text
+    assert "<td>cannot-link</td><td>b - c</td><td>2</td><td>me</td>" in c._repr_html_()
+    assert "1 pair is stated more than once" in c._repr_html_()
+    assert "2 of 2 constraints are broken" in c.violations([0, 1, 1])._repr_html_()
+    assert "<td>&lt;b&gt; - b</td>" in c.violations([0, 1, 1])._repr_html_()
+    assert "<table>" not in Constraints.from_labels([0, 1])._repr_html_()
+    assert "feasible with 2 clusters" in c.check(2)._repr_html_()
+
+
 def test_repr_is_for_people():
     c = Constraints([(0, 1)], [(1, 2), (2, 3)], n_items=1500, hard=[False, True, True])
-    assert repr(c) == "Constraints(1,500 items: 1 must-link, 2 cannot-links, 2 hard)"
+    assert repr(c) == "Constraints(1,500 items: 1 must-link (0-1), 2 cannot-links, 2 hard (1-2, 2-3))"
     text = repr(Constraints.from_labels(["a", "a", "b", None]) | Constraints.distinct([1, 1, 2, 2]))
     assert "4 items" in text
     assert "3 labelled in 2 classes" in text
@@ -352,4 +382,4 @@ def test_a_group_whose_hardness_contradicts_its_weight_is_an_error(hard, weight)
 
 def test_repr_of_many_groups_stays_short():
     many = [Constraints.from_labels(np.roll([0, 0, 1, -1, -1], shift)) for shift in range(5)]
-    assert repr(functools.reduce(operator.or_, many)) == "Constraints(5 items: 5 label statements)"
+    assert repr(functools.reduce(operator.or_, many)) == "Constraints(5 items: 5 sets of label constraints)"

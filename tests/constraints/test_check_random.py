@@ -1,4 +1,4 @@
-"""`check` on random larger problems with every kind of statement, and on constraints that are true."""
+"""`check` on random larger problems with every kind of constraint, and on constraints that are true."""
 
 import random
 

@@ -42,8 +42,8 @@ def test_a_thousand_groups_of_a_thousand(peak):
     assert peak() < 400
     assert not c.violations(answer.witness)
     broken = c.violations(np.zeros(1_000_000, dtype=int))
-    assert broken.n_broken == 1000 * 499_500
-    assert broken.n_stated == 1000 * 499_500
+    assert broken.n_broken_pairs == 1000 * 499_500
+    assert broken.n_pairs == 1000 * 499_500
     assert peak() < 400
 
 

@@ -1,11 +1,16 @@
 """`c[rows]` is what is said among these rows; `split` holds out pairs that nothing else entails."""
 
+import pickle
 import random
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from coterie import Constraints
+from coterie import Constraints, COPKMeans
+from coterie.constraints import EitherOr
+from coterie.metrics import constraint_satisfaction, score_on
 from tests.constraints.strategies import random_case, without_contradictions
 from tests.oracles import constraints as oracle
 
@@ -186,3 +191,93 @@ def test_bad_number_of_folds(n_folds):
     c = Constraints([(0, 1), (1, 2)], [(0, 3)])
     with pytest.raises((ValueError, TypeError), match=rf"n_folds.*{n_folds}.*3 pairs|n_folds.*whole"):
         c.split(n_folds)
+
+
+# ---- names ---------------------------------------------------------------------------------------------
+
+NAMED = Constraints([("a", "b")], [("c", "d")], ids=["a", "b", "c", "d"])
+MOVED = pd.Index(["d", "b", "a", "c"])
+
+
+def test_align_puts_items_in_the_order_of_names():
+    moved = NAMED.align(MOVED)
+    assert list(moved.ids) == list(MOVED)
+    assert moved.must_link.tolist() == [[1, 2]]
+    assert moved.cannot_link.tolist() == [[0, 3]]
+    assert NAMED.align(NAMED.ids) is NAMED
+    assert NAMED.align(["c", "d"]) == Constraints(None, [(0, 1)], n_items=2)  # the others are left out
+    with pytest.raises(
+        ValueError, match="'x', and the constraints do not say which item that is; their ids begin 'a'"
+    ):
+        NAMED.align(["a", "x"])
+    with pytest.raises(ValueError, match="id 'a' stands in rows 0 and 1"):
+        NAMED.align(["a", "a"])
+    with pytest.raises(ValueError, match="no ids"):
+        Constraints([(0, 1)]).align(["a", "b"])
+
+
+def test_labels_of_a_series_go_by_name():
+    labels = pd.Series([1, 0, 0, 0], MOVED)
+    assert not NAMED.violations(labels)
+    assert NAMED.violations(labels.to_numpy())
+    assert NAMED.violations(labels.reset_index(drop=True))  # a default index has no names
+    assert NAMED.informativeness(labels) == 0
+    assert constraint_satisfaction(NAMED, labels) == 1
+    assert rand_on_others(labels) == 1
+    assert not EitherOr([("a", "b", "d")], ids=NAMED.ids).violations(labels).size
+    with pytest.raises(ValueError, match="labels has a row 'z'"):
+        NAMED.violations(labels.rename({"d": "z"}))
+    with pytest.raises(ValueError, match="speak of d, which is no row of labels"):
+        NAMED.violations(labels[1:])
+
+
+def rand_on_others(labels):
+    """The items that no constraint names are e and f, wherever they stand."""
+    c = Constraints([("a", "b")], [("c", "d")], ids=list("efabcd"))
+    every = pd.concat([labels, pd.Series([7, 7], ["e", "f"])])
+    return score_on(lambda true, pred: float((pred == 7).all()), every, every, c)
+
+
+def test_partial_labels_of_a_series_carry_its_names():
+    c = Constraints.from_labels(pd.Series(["x", None, "y", "x"], MOVED))
+    assert list(c.ids) == list(MOVED)
+    assert Constraints.from_labels(pd.Series([0, 1])).ids is None
+    assert Constraints.from_labels(pd.Series([0, 1], ["a", "a"])).ids is None
+    assert list(Constraints.from_labels(pd.Series([0, 1], ["a", "b"]), ids=["c", "d"]).ids) == ["c", "d"]
+    X = pd.DataFrame([[0.0], [0.0], [9.0], [9.0]], ["a", "c", "b", "d"], ["x"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = COPKMeans(2).fit(X, constraints=pd.Series([0, 0, 1, 1], ["b", "d", "a", "c"]))
+    assert model.labels_.tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
+
+
+def test_ids_that_come_in_a_series_know_its_frame():
+    table = pd.DataFrame({"id": list("abcdef"), "x": range(6), "who": list("uvuvuv")})[["id", "x", "who"]]
+    table = table[table.x != 2]  # its index is 0, 1, 3, 4, 5
+    c = Constraints([("a", "f")], [("b", "d")], ids=table["id"])
+    both = c | Constraints.distinct(table["who"])
+    assert list(both.ids) == list("abdef")
+    assert (Constraints.distinct(table["who"]) | c).ids.tolist() == list("abdef")
+    moved = table.iloc[::-1]
+    for known in (
+        c.in_order_of(moved),
+        both.in_order_of(moved),
+        pickle.loads(pickle.dumps(c)).in_order_of(moved),
+    ):
+        assert list(known.ids) == list("fedba")
+        assert known.must_link.tolist() == [[0, 4]]
+    with pytest.raises(ValueError, match="a row 2, and"):
+        c[1:].in_order_of(pd.DataFrame({"x": range(6)})[1:5])
+
+
+def test_row_numbers_that_are_ids_too_are_ids():
+    c = Constraints([(3, 2)], ids=[3, 2, 1, 0])
+    frame = pd.DataFrame({"x": range(4)})
+    assert c.in_order_of(frame) is c  # a default index
+    assert c.in_order_of(frame[::-1]) is c
+    assert c.in_order_of(frame.iloc[[3, 1, 2, 0]]).must_link.tolist() == [[0, 2]]
+    for rows in ([1, 2], [2, 3], [0, 3]):
+        with pytest.raises(ValueError, match="do not say which item that is"):
+            c[rows].in_order_of(frame.iloc[rows])
+        named = frame.set_index(c.ids).iloc[rows]
+        assert list(c[rows].in_order_of(named).ids) == list(named.index)

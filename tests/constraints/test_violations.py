@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie import Constraints
+from coterie.constraints._model import NO_PAIRS
 from tests.constraints.strategies import GROUP_MAKERS, Case, cases
 from tests.oracles import constraints as oracle
 
 
 def recount(c: Constraints, labels: list[int]) -> dict:
-    """Statement by statement, from the definition."""
+    """Constraint by constraint, from the definition."""
     total = {"n_stated": 0, "n_broken": 0, "n_hard": 0, "cost": 0.0, "must": set(), "cannot": set()}
 
     def count(must, cannot, weight, hard):
@@ -42,12 +43,54 @@ def recount(c: Constraints, labels: list[int]) -> dict:
     return total
 
 
+def as_stated(c: Constraints, labels: list[int]) -> tuple[int, int]:
+    """Broken and stated ones, counted as a person does: pairs, labels, groups; slow and obvious."""
+    found = c.violations(labels)
+    n_broken, n_stated = found.must_link.n + found.cannot_link.n, 0
+    n_stated += sum(int(table.active.sum()) for table in (c.must_table, c.cannot_table))
+    for group in c.groups:
+        if not group.active:
+            continue
+        alone = Constraints._from_parts(c.n_items, NO_PAIRS, NO_PAIRS, [group], None).violations(labels)
+        code_of = dict(zip(group.items.tolist(), group.codes.tolist(), strict=True))
+        items = {item for entry in alone.groups for item in entry.items}
+        codes = {code_of[item] for item in items}
+        n_broken += len(items) if group.kind == "label" else len(codes)
+        n_stated += len(code_of) if group.kind == "label" else len(set(code_of.values()))
+    return n_broken, n_stated
+
+
+def test_labels_are_counted_as_labels():
+    """29 labels stand for 406 pairs, and are 29 constraints; two items on the wrong side are two."""
+    y = [0] * 15 + [1] * 14 + [-1] * 5
+    c = Constraints.from_labels(y)
+    right = np.array(y).clip(0)
+    assert str(c.violations(right)) == "All 29 constraints are met."
+    assert c.violations(right).n_pairs == 29 * 28 // 2
+    wrong = right.copy()
+    wrong[[0, 20]] = 1, 0
+    found = c.violations(wrong)
+    assert (found.n_broken, found.n_stated) == (2, 29)
+    assert repr(found) == "<Violations: 2 of 29 constraints broken>"
+    assert "2 of 29 constraints are broken" in str(found)
+    away = c.violations(np.where(np.arange(34) == 3, -1, right))  # in no cluster
+    assert (away.n_broken, away.n_stated) == (1, 29)
+    sources = Constraints.distinct(list("aabbbc"))
+    assert str(sources.violations([0, 1, 2, 3, 3, 3])).startswith("1 of 3 constraints are broken")
+    apart = Constraints.across(list("aabbbc"))
+    assert (apart.violations([0, 0, 0, 1, 1, 1]).n_broken, apart.violations([0, 0, 1, 1, 1, 2]).n_stated) == (
+        2,
+        3,
+    )
+
+
 def assert_recounted(c: Constraints, labels: list[int]) -> None:
     found, truth = c.violations(labels), recount(c, labels)
     assert {tuple(p) for p in found.must_link.ij.tolist()} == truth["must"]
     assert {tuple(p) for p in found.cannot_link.ij.tolist()} == truth["cannot"]
-    assert found.n_stated == truth["n_stated"]
-    assert found.n_broken == truth["n_broken"]
+    assert found.n_pairs == truth["n_stated"]
+    assert found.n_broken_pairs == truth["n_broken"]
+    assert (found.n_broken, found.n_stated) == as_stated(c, labels)
     assert found.n_hard == truth["n_hard"]
     assert found.cost == pytest.approx(truth["cost"])
     assert bool(found) is (truth["n_broken"] > 0)
@@ -91,8 +134,8 @@ def test_items_in_no_cluster():
     assert found.must_link.ij.tolist() == [[0, 1], [2, 3]]
     assert found.cannot_link.n == 0
     labels = Constraints.from_labels([0, 0, 0, 1, 1])
-    assert labels.violations([-1, -1, 2, -1, -1]).n_broken == 3 + 1
-    assert labels.violations([5, 5, 5, -1, 5]).n_broken == 1 + 3
+    assert labels.violations([-1, -1, 2, -1, -1]).n_broken_pairs == 3 + 1
+    assert labels.violations([5, 5, 5, -1, 5]).n_broken_pairs == 1 + 3
     assert not Constraints.distinct([0, 0, 0]).violations([-1, -1, -1])
     assert not Constraints.across([0, 1, 2]).violations([-1, -1, -1])
 
@@ -133,14 +176,14 @@ def found():
 
 def test_prints_a_table_with_ids(found):
     text = str(found)
-    assert "3 of 3" in text
+    assert "3 of 4" in text
     assert 'é1 - b"2' in text
     assert "c,3 - d 4" in text
     assert "2.5" in text
     assert "hard" in text
     assert "ann" in text
     assert "cost 4" in text
-    assert "3 of 3" in repr(found)
+    assert "3 of 4" in repr(found)
 
 
 def test_a_long_table_is_cut():
@@ -220,7 +263,7 @@ def test_a_broken_group_names_the_items_to_look_at():
     assert (mixed.name, mixed.items, mixed.clusters) == ("x + y", (2,), (1,))
     assert "(see c)" in str(labels)
     assert labels.to_frame("pandas")["i"].tolist() == ["c", "c"]
-    assert labels.to_frame("pandas")["n_pairs"].sum() == labels.n_broken
+    assert labels.to_frame("pandas")["n_pairs"].sum() == labels.n_broken_pairs
     crowd = Constraints.distinct([7, 7, 7, 8, 8, 8]).violations([0, 0, 1, 0, 1, 2])
     assert [(g.name, g.items, g.n_pairs) for g in crowd.groups] == [(7, (0, 1), 1)]
 

@@ -181,6 +181,7 @@ def test_exemptions_speak_of_checks_that_exist():
     [
         (toy.ReadsY, "check_y_is_ignored"), (toy.WritesX, "check_inputs_untouched"),
         (toy.ForgetsConstraints, "check_violations_are_recounted"),
+        (toy.GoesByPosition, "check_names_travel"),
         (toy.BreaksHardPairs, "check_hard_statements_hold"), (toy.BreaksLabels, "check_hard_statements_hold"),
         (toy.KeepsUnit, "check_scaled_features"), (toy.HasNoRule, "check_every_parameter_has_a_rule"),
         (toy.SpeaksOfOtherParameters, "check_small_data"), (toy.LosesSeed, "check_known_answer"),

@@ -1,13 +1,17 @@
 """scikit-learn's splitting hands each fold the constraints among its own rows, renumbered."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from coterie import Constraints
 from coterie.base import ConstrainedClusterMixin, anything, constrained_fit
+from coterie.metrics import constraint_satisfaction_scorer
 from tests.marks import outvoted
 
 pytestmark = pytest.mark.contract
@@ -108,3 +112,56 @@ def test_a_bootstrap_is_refused_with_the_reason(data):
     _, _, known = data
     with pytest.raises(ValueError, match="row 4 is taken more than once"):
         known[[4, 5, 4]]
+
+
+def framed(X, index=None):
+    return pd.DataFrame(X, index=index, columns=["first", "second"])
+
+
+@pytest.mark.parametrize("index", ["names", "none"])
+@outvoted
+def test_folds_of_frames_go_by_name_or_by_the_rows_they_were_cut_from(data, index):
+    X, _, known = data
+    names = [f"item-{i}" for i in range(N)]
+    frame = framed(X, names if index == "names" else None)
+    folds = KFold(3, shuffle=True, random_state=0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = cross_validate(
+            Recorder(),
+            frame,
+            cv=folds,
+            params={"constraints": known.with_ids(names)},
+            scoring=constraint_satisfaction_scorer,
+            error_score="raise",
+        )
+    assert len(found["test_score"]) == 3
+    for rows, received in Recorder.received:
+        assert received == known[rows.astype(int)]
+        assert list(received.ids) == [names[int(row)] for row in rows]
+
+
+@outvoted
+def test_a_search_over_rows_in_another_order_is_refused_until_they_are_aligned(data):
+    X, _, known = data
+    known = known.with_ids([f"item-{i}" for i in range(N)])
+    moved = framed(X, known.ids).sample(frac=1, random_state=0)
+    search = GridSearchCV(Recorder(), {"note": [1]}, cv=3, scoring=lambda *_: 0.0, error_score="raise")
+    with pytest.raises(ValueError, match="X has a row 'item-"):
+        search.fit(moved, constraints=known)
+    Recorder.received.clear()
+    search.fit(moved, constraints=known.align(moved.index))
+    assert len(Recorder.received) == 4
+    for rows, received in Recorder.received:
+        assert received == known[rows.astype(int)]
+
+
+@outvoted
+def test_a_pipeline_goes_by_name_where_its_steps_keep_the_names(data):
+    X, _, known = data
+    known = known.with_ids([f"item-{i}" for i in range(N)])
+    moved = framed(X, known.ids).sample(frac=1, random_state=0)
+    pipeline = make_pipeline(StandardScaler().set_output(transform="pandas"), Recorder())
+    pipeline.fit(moved, recorder__constraints=known)
+    assert list(Recorder.received[0][1].ids) == list(moved.index)
+    with pytest.raises(ValueError, match="no row of X"):
+        pipeline.fit(moved[1:], recorder__constraints=known)

@@ -297,6 +297,13 @@ class LosesSeed(ToyHard):
         return self
 
 
+class GoesByPosition(ToyHard):
+    """Forgets the names of the rows before anybody could read them."""
+
+    def fit(self, X, y=None, *, constraints=None):
+        return super().fit(np.asarray(X), constraints=constraints)
+
+
 class KeepsOldRows(ToyHard):
     """In a fold, reports what it was told about other rows."""
 

@@ -84,8 +84,8 @@ def test_the_estimate_can_be_stated():
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ([0, 1, -1], "no statement is about items whose labels are known"),
-        ([0, 1, 1], "1 of 1 statements are false"),
+        ([0, 1, -1], "no constraint is about items whose labels are known"),
+        ([0, 1, 1], "1 of 1 stated pairs are false"),
         ([0, 1], "constraints.*3 items.*labels has 2 values"),
         ([[0, 1, 1]], r"labels.*\(1, 3\)"),
     ],

@@ -278,11 +278,11 @@ def test_larger_data_equal_in_parts(seed, monkeypatch):
 
 def test_progress_is_told_in_hundredths(capsys):
     X = np.arange(250.0)[:, None]
-    COPCobweb(verbose=1).fit(X)
+    COPCobweb(verbose=2).fit(X)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 100
     assert lines[-1].startswith("COPCobweb: iteration 100, objective -")
-    COPCobweb(verbose=1).fit(X[:3])
+    COPCobweb(verbose=2).fit(X[:3])
     assert len(capsys.readouterr().out.splitlines()) == 3
 
 

@@ -276,7 +276,7 @@ def test_a_soft_label_group_may_lose_a_member():
     y = [1, 1, 1, 1, -1, -1]
     cheap = PCKMeans(2, weight=1.0, n_init=10, random_state=0)
     cheap.fit(X, constraints=Constraints.from_labels(y, weight=0.1))
-    assert cheap.violations_.n_broken == 3
+    assert cheap.violations_.n_broken == 1  # one label, three pairs
     assert cheap.objective_ == pytest.approx(0.5 * 0.04 + 0.3)
     dear = PCKMeans(2, weight=1.0, n_init=10, random_state=0)
     dear.fit(X, constraints=Constraints.from_labels(y, weight=1e6))

@@ -466,7 +466,7 @@ def test_few_sweeps_are_said(seed):
 
 
 def test_verbose_says_what_goes_on(capsys):
-    PairwiseClustering(2, n_init=1, verbose=1, random_state=0).fit(np.arange(9.0)[:, None])
+    PairwiseClustering(2, n_init=1, verbose=2, random_state=0).fit(np.arange(9.0)[:, None])
     said = capsys.readouterr().out
     assert "PairwiseClustering: iteration 1\n" in said
     assert "objective" in said

@@ -166,6 +166,26 @@ def test_a_pair_of_weight_zero_has_no_effect(seed):
     assert "The constraint holds." in facts.verdict
 
 
+def test_a_notebook_shows_the_page(seed, tmp_path):
+    X, _ = blobs(seed)
+    page = COPKMeans(3, random_state=0).fit(X).report(X, tmp_path / "a.html", pictures=False)
+    assert page == tmp_path / "a.html"
+    shown = page._repr_html_()
+    assert shown.startswith('<iframe srcdoc="&lt;!doctype html&gt;')
+    assert shown.count("<") == 2
+
+
+def test_rows_in_another_order_are_refused(seed):
+    pd = pytest.importorskip("pandas")
+    X, y = blobs(seed)
+    frame = pd.DataFrame(X, index=[f"row-{i}" for i in range(len(X))], columns=list("abcd"))
+    known = Constraints.sample(y, 10, random_state=seed).with_ids(frame.index)
+    model = COPKMeans(3, random_state=0).fit(frame, constraints=known)
+    assert gather(model, frame).n_stated == 10
+    with pytest.raises(ValueError, match="not what the model was fitted on"):
+        gather(model, frame[::-1])
+
+
 def test_groups_are_judged_item_by_item():
     X = np.array([[0.0], [0.1], [5.0], [5.1], [0.2], [5.2]])
     label = Constraints.from_labels(["a", "a", "b", "b", "a", "a"])
@@ -180,8 +200,8 @@ def test_groups_are_judged_item_by_item():
     assert "apart from most of its label" in table["reason"][5]
     facts = gather(model, X)
     (group,) = facts.statements.groups
-    assert group.n_broken == model.violations_.n_broken
-    assert facts.n_stated == model.violations_.n_stated == group.n_pairs
+    assert group.n_broken == model.violations_.n_broken_pairs
+    assert facts.n_stated == model.violations_.n_stated
     assert "constraints hold" in facts.verdict
     assert set(facts.lines.ringed.tolist()) == {i for g in model.violations_.groups for i in g.items}
 

@@ -19,7 +19,8 @@ from tests.report.pages import Page
 
 
 @pytest.mark.parametrize(
-    "model", [COPKMeans(12, random_state=0), ConstrainedGaussianMixture(3, random_state=0)]
+    "model",
+    [COPKMeans(12, random_state=0), ConstrainedGaussianMixture(3, covariance_type="diag", random_state=0)],
 )
 def test_no_item_is_typical_and_doubtful(model, seed):
     X, _ = blobs(seed, n=40, gap=0.2)

@@ -1,8 +1,8 @@
 """Choosing labels under constraints, given costs: the engine room.
 
-Items that no statement names are independent given the model: `free` finds their cluster by blocked matrix
-products. The few that are named form a core, solved by `soft_pairs` (statements have a price) or `hard_pairs`
-(statements hold). Bounds on sizes tie all items together: `size_constrained_assignment` is a flow between
+Items that no constraint names are independent given the model: `free` finds their cluster by blocked matrix
+products. The few that are named form a core, solved by `soft_pairs` (they have a price) or `hard_pairs` (they
+hold). Bounds on sizes tie all items together: `size_constrained_assignment` is a flow between
 the clusters. Each is a function of costs and constraints that returns labels and an account.
 """
 

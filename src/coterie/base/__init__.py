@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ending_words,
         objective_words,
     )
+    from coterie.base._bar import Bar
     from coterie.base._distances import (
         Distances,
         TakesDistances,

@@ -20,8 +20,7 @@ The decorator checks the parameters first, runs callbacks, and afterwards counts
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -88,8 +87,8 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
     constraint_kinds : frozenset of str
         The kinds of constraint that the method honours; it refuses the others by name.
     obeys : {"all", "hard", "none"}
-        Whether every statement holds in the outcome (a hard method), the hard ones only (a soft one), or
-        none: the statements guide the start only. They may then contradict each other, and what the outcome
+        Whether every constraint holds in the outcome (a hard method), the hard ones only (a soft one), or
+        none: the constraints guide the start only. They may then contradict each other, and what the outcome
         breaks is reported with a warning, hard or not.
     scale_invariant : bool
         Whether the labels stay the same under x -> a x + b; if not, the docstring says why.
@@ -129,11 +128,13 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
     ) -> tuple[Any, Constraints]:
         """Check X (keywords as in `validate_data` of scikit-learn) and what is known about its rows.
 
-        With `n_clusters` it also raises when the statements that the class obeys cannot be met; `word` is
+        Where X has an index and the constraints have ids they are matched by name: pass X as it was given.
+
+        With `n_clusters` it also raises when the constraints that the class obeys cannot be met; `word` is
         what the class calls it.
         """
-        X = validate_data(self, X, **checks)
-        known = as_constraints(constraints, X.shape[0])
+        given, X = X, validate_data(self, X, **checks)
+        known = as_constraints(constraints, X.shape[0], like=given)
         refused = known.kinds - self.constraint_kinds
         if refused:
             raise UnsupportedConstraintError(
@@ -166,7 +167,7 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         Returns
         -------
         Account
-            What was measured and what a broken statement costs, the trace, sections of its own.
+            What was measured and what a broken constraint costs, the trace, sections of its own.
         """
         return read_account(self)
 
@@ -204,22 +205,9 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
                 f"{broken}"
             )
         if broken.n_broken:
-            some = ", ".join(islice(_broken_statements(broken), 3))
+            some = ", ".join(f"{kind} {items}" for kind, items, *_ in broken.first_rows()[:3])
             warn_user(
                 f"{broken.n_broken:,} of {broken.n_stated:,} constraints were outvoted, e.g. {some}; "
                 "see violations_.",
                 ViolatedConstraintsWarning,
             )
-
-
-def _broken_statements(broken: Violations) -> Iterator[str]:
-    """Name what is broken in the user's ids: a pair by its ends, a group by its name and an item."""
-
-    def name(item: int) -> str:
-        return str(item if broken.ids is None else broken.ids.values[item])
-
-    for kind, table in (("must-link", broken.must_link), ("cannot-link", broken.cannot_link)):
-        for i, j in table.ij[:3].tolist():
-            yield f"{kind} {name(i)}-{name(j)}"
-    for group in broken.groups[:3]:
-        yield f"{group.kind} {group.name} (see {name(group.items[0])})"

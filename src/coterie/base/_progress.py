@@ -1,4 +1,4 @@
-"""The starts of a fit: the best of them, and progress by scikit-learn's callbacks and `verbose`.
+"""The starts of a fit: the best of them, and progress by scikit-learn's callbacks and `verbose` (1: a bar).
 
 Most estimators call `best_of_starts`. Others open `progress` around their starts and each start around its
 loop, and call `step` after every iteration:
@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
+from coterie.base._bar import Bar
 from coterie.exceptions import DeadEndError, UndecidedError
 
 try:
@@ -69,7 +70,10 @@ def progress(
     Callbacks see one level of tasks below the fit if there is one start, else two: starts, and their steps.
     """
     starts = Starts(estimator, X, n_starts, max_steps, name)
-    yield starts
+    try:
+        yield starts
+    finally:
+        starts._bar.close()
     starts._end_all()
 
 
@@ -130,6 +134,7 @@ class Starts:
         self._estimator, self._X = estimator, X
         self._n_starts, self._max_steps, self._name = n_starts, max_steps, name
         self._n_begun = 0
+        self._bar = Bar(type(estimator).__name__, getattr(estimator, "verbose", 0))
         self._open: list[Any] = []  # tasks begun and not ended, the fit's own first; empty if nobody listens
         if getattr(estimator, "_skl_callbacks", None):
             root = estimator._init_callback_context(max_subtasks=n_starts if n_starts > 1 else max_steps)
@@ -152,7 +157,7 @@ class Starts:
             nonlocal done
             done += 1
             if getattr(self._estimator, "verbose", 0):
-                self._print(done, objective)
+                self._tell(done, objective)
             if len(self._open) < depth:  # all the steps that were announced have ended
                 return False
             stop = self._end()
@@ -183,7 +188,11 @@ class Starts:
         while len(self._open) > but:
             self._end()
 
-    def _print(self, done: int, objective: float | None) -> None:
-        start = f"start {self._n_begun}, " if self._n_starts > 1 else ""
+    def _tell(self, done: int, objective: float | None) -> None:
+        start = f"start {self._n_begun} of {self._n_starts}, " if self._n_starts > 1 else ""
         value = "" if objective is None else f", objective {objective:.6g}"
-        print(f"{type(self._estimator).__name__}: {start}{self._name} {done}{value}", flush=True)
+        words = f"{start}{self._name} {done}{value}"
+        if self._estimator.verbose > 1:
+            print(f"{type(self._estimator).__name__}: {words}", flush=True)
+        else:
+            self._bar(self._n_begun - 1 + done / (self._max_steps + 1), self._n_starts, words)

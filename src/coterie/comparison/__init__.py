@@ -1,4 +1,4 @@
-"""Compare methods on one's own data: statements are held out, predicted and scored."""
+"""Compare methods on one's own data: constraints are held out, predicted and scored."""
 
 from typing import TYPE_CHECKING
 

@@ -10,7 +10,7 @@ error (of the difference) behind the best F-measure the one of the best shape is
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from sklearn.metrics import silhouette_score
 from sklearn.utils import check_array
 
 from coterie._words import short_number
-from coterie.base import Section, Trace, account_of
+from coterie.base import Bar, Section, Trace, account_of
 from coterie.comparison._decide import f_measures
 from coterie.comparison._questions import ask_everything
 from coterie.constraints import Constraints, as_constraints
@@ -50,7 +50,7 @@ class ChosenK:
     n_clusters, runner_up : int, int or None
         The number chosen, and the one that came next.
     criterion : {"F-measure", "silhouette", "BIC", "merge-height gap"}
-        What decided; "F-measure" is that of the statements held out. Of BIC the least is the best.
+        What decided; "F-measure" is that of the constraints held out. Of BIC the least is the best.
     scores : mapping
         For each number the values of the criteria, and the standard "error" of an F-measure.
     reason : str
@@ -99,6 +99,7 @@ def choose_k(
     method: Any = "auto",
     random_state: Any = None,
     verbose: bool = False,
+    progress: Callable[[int, int, str], None] | None = None,
     **fit_with: Any,
 ) -> ChosenK:
     """Choose the number of clusters.
@@ -107,7 +108,7 @@ def choose_k(
     are most often right about them: the largest pairwise F-measure, and of those less than half a standard
     error behind it the one of the best shape. Otherwise the shape alone: the largest silhouette, for mixtures
     the least BIC, for trees the largest gap below the next merge, as a share of its height. A number is left
-    out if hard statements (of a method that obeys all: any) cannot all be met with it.
+    out if hard constraints (of a method that obeys all: any) cannot all be met with it.
 
     Parameters
     ----------
@@ -116,14 +117,16 @@ def choose_k(
     constraints : Constraints or array of partial labels (-1: unknown), optional
         What is known.
     k_range : iterable of int, optional
-        The numbers to try, each 2 or more; by default 2 to 10, and to five more than the statements need.
+        The numbers to try, each 2 or more; by default 2 to 10, and to five more than the constraints need.
     method : str or estimator, default "auto"
         The name of a method, or an estimator with its settings; its number of clusters is replaced. "auto":
         the rule of `coterie.methods.choose`, for the largest number.
     random_state : int, Generator, RandomState or None
         Seed of the fits, where the estimator has none.
     verbose : bool, default False
-        Whether to print a line for each number.
+        Whether to show a bar.
+    progress : callable, optional
+        Called as ``progress(done, total, words)`` after every number.
     **fit_with
         More arguments of `fit`, such as `sample_weight`.
 
@@ -140,9 +143,9 @@ def choose_k(
     >>> choose_k(blobs.data, blobs.constraints, range(2, 9), random_state=0).n_clusters
     4
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+    given, X = X, check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
     n, rng = X.shape[0], as_generator(random_state)
-    known = as_constraints(constraints, n)
+    known = as_constraints(constraints, n, like=given)
     numbers = _read_numbers(k_range, known, n)
     base, key = _read_method(method, Task(n, numbers[-1], known, weighted="sample_weight" in fit_with))
     settings = base.get_params()
@@ -162,6 +165,7 @@ def choose_k(
     kept, answer, must = ask_everything(known)
     scores: dict[int, dict[str, float]] = {}
     answers, model = [], None
+    tell = progress or Bar("choose_k", verbose)
     for k in numbers[len(left_out) :]:
         labels = _cut(model, k) if hasattr(model, "children_") else None
         if labels is None:
@@ -177,8 +181,8 @@ def choose_k(
                 continue
         scores[k] = _shape(model, X, labels, k, rows)
         answers.append(answer(labels))
-        if verbose:
-            print(f"[choose_k] {k} clusters: {', '.join(f'{a} {b:.4g}' for a, b in scores[k].items())}")
+        words = ", ".join(f"{name} {value:.4g}" for name, value in scores[k].items())
+        tell(numbers.index(k) + 1, len(numbers), f"{k} clusters, {words}")
     return _decide(scores, np.array(answers), must, left_out)
 
 
@@ -217,7 +221,7 @@ def _cut(tree: Any, k: int) -> IntArray | None:
 
 
 def _shape(model: Any, X: Any, labels: IntArray, k: int, rows: IntArray) -> dict[str, float]:
-    """The criterion that needs no statements."""
+    """The criterion that needs no constraints."""
     if hasattr(model, "bic"):
         return {_BIC: float(model.bic(X))}
     if hasattr(model, "children_"):

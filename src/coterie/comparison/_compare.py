@@ -1,7 +1,7 @@
-"""Several methods on one's own data: hold statements out, predict them, score.
+"""Several methods on one's own data: hold constraints out, predict them, score.
 
 A good method is one whose clusters are right about what it was not told. Each method is fitted on most of the
-statements and asked about the rest, in folds, several times over; the truth is not needed. Cost: the fits,
+constraints and asked about the rest, in folds, several times over; the truth is not needed. Cost: the fits,
 `n_folds * n_repeats + 1` of each method.
 """
 
@@ -19,7 +19,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
-from coterie.comparison._decide import agreements, balanced, choose_best
+from coterie.base import Bar
+from coterie.comparison._decide import balanced, choose_best
 from coterie.comparison._entrants import Entrant, find_entrants
 from coterie.comparison._questions import Fold, Questions, find_questions
 from coterie.constraints import Constraints, as_constraints
@@ -56,16 +57,16 @@ def compare(
     size_weight: Any = None,
     groups: Any = None,
     random_state: Any = None,
+    verbose: bool = False,
     progress: Progress | None = None,
     library: str | None = None,
 ) -> Any:
-    """Compare methods by how well they predict statements that they were not told.
+    """Compare methods by how well they predict constraints that they were not told.
 
     The pairs are dealt into folds. Each method is fitted on the pairs of all folds but one, and its clusters
-    are asked about the others: are must-linked items together, are cannot-linked ones apart? Pairs that
-    follow from what is kept are not asked; see the notes. Groups (labels, distinct, across) stay in the kept
-    part. Where labels are all there is, labels are hidden instead. One fit with everything shows that there
-    will be a result in the end.
+    are asked about the others: are must-linked items together, are cannot-linked ones apart? Groups stay in
+    the kept part; where labels are all there is, labels are hidden instead. One fit with everything shows
+    that there will be a result in the end.
 
     Parameters
     ----------
@@ -78,15 +79,12 @@ def compare(
     methods : list, optional
         Names of methods, estimators, or pairs of a name and an estimator. An estimator keeps its own
         settings, also its number of clusters; `metric` and `parameters` are for the methods given by name. By
-        default all methods that can deal with what is given (`coterie.methods.suitable_methods`). One that
-        finds the number of clusters itself, such as COPCobweb, takes part only if it is named, and so do
-        slow ones, such as the mixtures.
+        default all methods that can deal with what is given (`coterie.methods.suitable_methods`).
     metric : {"sqeuclidean", "cosine"}
         The distance.
     parameters : mapping, optional
-        Parameters for every method that has them, such as ``{"size_min": 20}``. A method that has no bounds
-        cannot take part where bounds are given, nor one that cannot keep clusters connected where
-        ``connectivity`` is.
+        Parameters for every method that has them, such as ``{"size_min": 20}``. A method that has no bounds,
+        or cannot keep clusters connected, cannot take part where that is asked for.
     n_folds : int, default 5
         Into how many parts the pairs are dealt.
     n_repeats : int, optional
@@ -95,6 +93,8 @@ def compare(
         As in `fit`: importance of the items, what they count in bounds, groups with bounds of their own.
     random_state : int, Generator, RandomState or None
         Decides folds and fits; the same seed gives the same frame, but for the seconds.
+    verbose : bool, default False
+        Whether to show a bar.
     progress : callable, optional
         Called as ``progress(done, total, words)`` before every fit and at the end.
     library : {"pandas", "polars", "pyarrow"}, optional
@@ -105,22 +105,16 @@ def compare(
     frame
         One row a method, best score first, then those without one:
 
-        - ``method``: its name. "plain" is clustering without any statement (within the bounds, if there are
-          some): what the statements have to improve on.
+        - ``method``: its name. "plain" is clustering without any constraint (within the bounds, if there are
+          some): what the constraints have to improve on.
         - ``score``, ``error``: mean of `must_met` and `cannot_met`, and its standard error.
         - ``behind``, ``behind_error``: how much less the score is than that of the chosen method. The error
           of a difference is often smaller than those of both scores: both answer the same questions.
-        - ``must_met``, ``cannot_met``: shares of the held-out must-links and cannot-links that came out as
-          stated, and ``n_must``, ``n_cannot``: how many of them were asked. Where labels are hidden: how
-          many of its own class a hidden item is with, how many of other classes it is apart from, on
-          average over ``n_must`` and ``n_cannot`` items.
-        - ``agreement``: adjusted Rand index with the clusters of the other methods, on average; those that
-          are equal count once, those equal to its own do not count.
-        - ``kept_broken``: share of the kept statements that the method broke.
+        - ``must_met``, ``cannot_met``: shares of the ``n_must`` and ``n_cannot`` held-out pairs that came out
+          as stated. Where labels are hidden: how many of its own class an item is with, how many of others
+          it is apart from, on average over the items.
+        - ``n_clusters``: how many clusters the fit with everything made; some methods find the number.
         - ``seconds``: time of a fit, on average; the first fit, which may load compiled code, is left out.
-        - ``smallest``, ``largest``: size of the smallest and of the largest cluster in any fit.
-        - ``fewest``, ``most``: the least and the largest number of clusters in any fit. Most methods make
-          `n_clusters`; see `coterie.methods.Method.takes_k` and `DeadEndWarning` for those that may not.
         - ``status``: "ok", or why there is no score.
         - ``chosen``: true in one row.
 
@@ -131,20 +125,16 @@ def compare(
 
     Notes
     -----
-    A hundred pairs seldom decide between good methods. Chosen is, of the methods that are not clearly worse
-    than the best (by more than one standard error of the difference), the one whose clusters agree most with
-    those of the others; of equal ones the first in `methods`. "plain" is chosen only if no pair is marked
-    hard and it is better than each of the others by more than two standard errors and by three pairs or more:
-    then using the statements seems to do harm. Each pair counts once, whatever its weight; pairs of weight 0
-    are not asked.
+    A hundred pairs seldom decide between good methods: look at `behind_error`. Chosen is the best score, of
+    equal ones the first in `methods`. "plain" is chosen only if no pair is marked hard and it is better than
+    each of the others by more than two standard errors and by three pairs or more: then using the constraints
+    seems to do harm. Each pair counts once, whatever its weight; pairs of weight 0 are not asked.
 
-    A pair follows if must-links and labels join its ends, or if a kept statement keeps apart what they are
-    joined with. With two clusters much more follows: two items that are apart from a third are together. So
-    pairs whose ends any chain of kept statements connects are not asked then, and many pairs about few items
-    leave few questions (`n_must`, `n_cannot`). With more clusters such a pair is tried both ways: if only one
-    can be met, it is not asked (at most 200 pairs a fold are tried, within a budget; the rest are asked).
+    Pairs that follow from what is kept are not asked (`Constraints.split`). With two clusters all follow
+    whose ends a chain of kept constraints connects, since two items that are apart from a third are together;
+    so many pairs about few items leave few questions. With more clusters they favour methods that obey all.
 
-    A fit may fail, for instance since the statements cannot all be met. Then `status` says why, and the
+    A fit may fail, for instance since the constraints cannot all be met. Then `status` says why, and the
     method is not chosen. If all fail, a reason is raised.
 
     Examples
@@ -157,8 +147,8 @@ def compare(
     >>> len(frame), best(frame) in ("COPKMeans", "PCKMeans")
     (3, True)
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
-    known = as_constraints(constraints, X.shape[0])
+    given, X = X, check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+    known = as_constraints(constraints, X.shape[0], like=given)
     k = whole_number(n_clusters, "n_clusters", 1)
     if k > X.shape[0]:
         raise ValueError(f"n_clusters={k}, but X has {X.shape[0]} rows.")
@@ -175,8 +165,8 @@ def compare(
     else:
         n_repeats = whole_number(n_repeats, "n_repeats", 1)
     parameters = {} if parameters is None else dict(parameters)
-    given = {"sample_weight": sample_weight, "size_weight": size_weight, "groups": groups}
-    fit_with = {name: value for name, value in given.items() if value is not None}
+    more = {"sample_weight": sample_weight, "size_weight": size_weight, "groups": groups}
+    fit_with = {name: value for name, value in more.items() if value is not None}
     task = Task(
         X.shape[0],
         k,
@@ -196,7 +186,7 @@ def compare(
             "weight 0. State some about other items."
         )
     tallies = [_Tally(entrant, len(questions.must)) for entrant in entrants]
-    _run(X, tallies, folds, progress or (lambda done, total, words: None))
+    _run(X, tallies, folds, progress or Bar("compare", verbose))
     return build_frame(_columns(tallies, questions, folds, known), library)
 
 
@@ -239,11 +229,7 @@ class _Tally:
     right: FloatArray = field(init=False)
     seconds: float = 0.0
     n_fits: int = 0
-    n_broken: int = 0
-    n_kept: int = 0
-    sizes: list[int] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
-    agreement: list[float] = field(default_factory=list)
+    n_clusters: int = 0
     failure: str | None = None
     error: Exception | None = None
 
@@ -251,52 +237,37 @@ class _Tally:
         self.right = np.zeros(self.n_questions)
         self.failure = self.entrant.refusal
 
-    def fit(self, X: Any, fold: Fold, seed: int) -> Any:
-        """Fit and count; the labels, or None where it failed."""
+    def fit(self, X: Any, fold: Fold, seed: int) -> None:
+        """Fit and count."""
         started = time.perf_counter()
         try:
             labels = np.asarray(self.entrant.labels(X, fold.kept, seed))
         except (ValueError, DeadEndError, UndecidedError) as error:
             # what our methods say of their input; any other error is a fault, and is not hidden
             self.failure, self.error = str(error).strip().split("\n")[0], error
-            return None
-        if self.n_fits:  # the first one may load compiled code
+            return
+        if self.n_fits:  # the first one may load compiled code, and knows everything
             self.seconds += time.perf_counter() - started
+        else:
+            self.n_clusters = len(np.unique(labels[labels >= 0]))
         self.n_fits += 1
         self.right[fold.asked] += fold.answers(labels)
-        broken = fold.kept.violations(labels)
-        self.n_broken += broken.n_broken
-        self.n_kept += broken.n_stated
-        sizes = np.unique(labels[labels >= 0], return_counts=True)[1].tolist()
-        self.numbers.append(len(sizes))
-        self.sizes += [min(sizes, default=0), max(sizes, default=0)]
-        return labels
-
-    def mean_agreement(self) -> float:
-        """Over the folds in which some method came out differently; 1 if there is none."""
-        heard = [one for one in self.agreement if not math.isnan(one)]
-        return float(np.mean(heard)) if heard else 1.0
 
 
 def _run(X: Any, tallies: list[_Tally], folds: list[tuple[Fold, int]], progress: Progress) -> None:
     total, done = len(folds) * len(tallies), 0
     for fold, seed in folds:
-        found: list[tuple[_Tally, Any]] = []
         for tally in tallies:
             progress(done, total, tally.entrant.name)
             done += 1
             if tally.failure is not None:
                 continue
             with warnings.catch_warnings():
-                # the frame says what was broken, how small the clusters are, and how many
+                # what is broken or not found costs points
                 for kind in (ViolatedConstraintsWarning, ConvergenceWarning, DeadEndWarning):
                     warnings.simplefilter("ignore", kind)
-                labels = tally.fit(X, fold, seed)
-            if labels is not None:
-                found.append((tally, labels))
-        for (tally, _), agreement in zip(found, agreements([labels for _, labels in found]), strict=True):
-            tally.agreement.append(agreement)
-    progress(total, total, "")
+                tally.fit(X, fold, seed)
+    progress(total, total, "done")
 
 
 # ---- the frame ----------------------------------------------------------------------------------------
@@ -320,9 +291,7 @@ def _columns(
     hard = known.must_table.hard.any() or known.cannot_table.hard.any()
     may_win = [number for number, tally in enumerate(good) if tally.entrant.informed or not hard]
     plain = next((place for place, number in enumerate(may_win) if not good[number].entrant.informed), None)
-    agreement = [tally.mean_agreement() for tally in good]
-    of_them = [answers[number] for number in may_win], [agreement[number] for number in may_win]
-    chosen = may_win[choose_best(*of_them, plain, must, owner)]
+    chosen = may_win[choose_best([answers[number] for number in may_win], plain, must, owner)]
     rows = []
     for number in order:
         tally, score, own = good[number], scores[number], answers[number]
@@ -338,13 +307,8 @@ def _columns(
                 "cannot_met": float(own[~must].mean()) if not must.all() else _NO_NUMBER,
                 "n_must": int(must.sum()),
                 "n_cannot": int((~must).sum()),
-                "agreement": agreement[number],
-                "kept_broken": tally.n_broken / max(tally.n_kept, 1),
+                "n_clusters": tally.n_clusters,
                 "seconds": tally.seconds / (tally.n_fits - 1),
-                "smallest": min(tally.sizes),
-                "largest": max(tally.sizes),
-                "fewest": min(tally.numbers),
-                "most": max(tally.numbers),
                 "status": "ok",
                 "chosen": number == chosen,
             }
@@ -358,7 +322,7 @@ def _columns(
 
 
 def _raise_first(failed: list[_Tally]) -> None:
-    """Nothing could be fitted: say why, with the proof where statements cannot be met."""
+    """Nothing could be fitted: say why, with the proof where constraints cannot be met."""
     for tally in failed:
         if isinstance(tally.error, InfeasibleConstraintsError):
             message = f"none of the methods could be fitted. {tally.entrant.name}: {tally.error}"

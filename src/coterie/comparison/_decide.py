@@ -3,21 +3,16 @@
 The score is the share of held-out must-links that came out together and the share of held-out cannot-links
 that came out apart, each counted half, so that neither "all together" nor "all apart" looks good. Errors are
 those of a sample of pairs (or of labelled items); two methods answer the same questions, so their difference
-has an error of its own, most often a smaller one than either score. A hundred pairs rarely tell good methods
-apart: among those that are not clearly worse than the best, the clusters on which the methods agree most are
-the safest. That the statements do harm is a grave thing to say, and takes more than that. Cost O(n) for each
-two clusterings that differ.
+has an error of its own, most often a smaller one than either score. That constraints do harm is a grave thing
+to say, and takes two such errors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.metrics import adjusted_rand_score
 
 from coterie.constraints._model import BoolArray, FloatArray, IntArray
 
@@ -61,15 +56,6 @@ def f_measures(answers: FloatArray, must: BoolArray) -> tuple[FloatArray, FloatA
     return found[:, 0], (hits - found * (hits + wrong)) / whole
 
 
-def clearly_better(first: FloatArray, second: FloatArray, must: BoolArray, owner: IntArray) -> bool:
-    """Whether `first` is better by more than one standard error of the difference; not if that is unknown.
-
-    One pair more makes a difference of exactly one error, so rounding must not decide.
-    """
-    difference = balanced(first - second, must, owner)
-    return bool(difference.value > difference.error * (1 + 1e-9) + 1e-12)
-
-
 def far_better(first: FloatArray, second: FloatArray, must: BoolArray, owner: IntArray) -> bool:
     """Whether `first` is better by more than two standard errors, and by three pairs (or labels) in all.
 
@@ -81,50 +67,14 @@ def far_better(first: FloatArray, second: FloatArray, must: BoolArray, owner: In
     return bool(difference.value > 2 * difference.error * (1 + 1e-9) + 1e-12 and more >= 3 - 1e-9)
 
 
-def agreements(labellings: Sequence[NDArray[Any]]) -> list[float]:
-    """Mean adjusted Rand index of each clustering with those of the others that differ from it.
-
-    Equal ones are heard once, so that two methods that are the same here do not outvote a third. NaN where
-    nobody differs.
-    """
-    numbers = [_numbered(labels) for labels in labellings]
-    heard = {labels.tobytes(): labels for labels in numbers}
-    means: dict[bytes, float] = {}
-    for own in heard:
-        others = [adjusted_rand_score(heard[own], heard[other]) for other in heard if other != own]
-        means[own] = float(np.mean(others)) if others else float("nan")
-    return [means[labels.tobytes()] for labels in numbers]
-
-
-def _numbered(labels: NDArray[Any]) -> IntArray:
-    """The same clusters, numbered by first appearance."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse]
-
-
-def choose_best(
-    answers: Sequence[FloatArray],
-    agreement: Sequence[float],
-    plain: int | None,
-    must: BoolArray,
-    owner: IntArray,
-) -> int:
-    """Which is chosen: of those not clearly worse than the best score, the one that agrees most with others.
+def choose_best(answers: Sequence[FloatArray], plain: int | None, must: BoolArray, owner: IntArray) -> int:
+    """Which is chosen: the best score, of equal ones the first.
 
     Plain clustering (number `plain`) is chosen only if it is far better than each of the others: in doubt the
-    statements are used. Of equal ones the first.
+    constraints are used.
     """
-
-    def best_of(values: Sequence[float], numbers: Sequence[int]) -> int:
-        # rounded, so that the order of a sum does not decide
-        return max(numbers, key=lambda number: (round(values[number], 9), -number))
-
     informed = [number for number in range(len(answers)) if number != plain]
     if plain is not None and all(far_better(answers[plain], answers[one], must, owner) for one in informed):
         return plain
-    top = best_of([balanced(one, must, owner).value for one in answers], informed)
-    return best_of(
-        agreement, [one for one in informed if not clearly_better(answers[top], answers[one], must, owner)]
-    )
+    # rounded, so that the order of a sum does not decide
+    return max(informed, key=lambda one: (round(balanced(answers[one], must, owner).value, 9), -one))

@@ -22,7 +22,7 @@ class Entrant:
 
     name: str
     make: Callable[[int], Any]  # of a seed: a fresh estimator
-    informed: bool = True  # whether it is told the statements; only plain clustering is not
+    informed: bool = True  # whether it is told the constraints; only plain clustering is not
     fit_with: Mapping[str, Any] = field(default_factory=dict)  # more arguments of its fit
     refusal: str | None = None  # why it cannot take part
 
@@ -40,7 +40,7 @@ def find_entrants(
     listed = list(suitable_methods(task)) if suitable else [_read(entry) for entry in _as_list(methods)]
     if not listed:
         raise ValueError(
-            "no method takes all that is given here (statements, bounds, connectivity, distance) together."
+            "no method takes all that is given here (constraints, bounds, connectivity, distance) together."
             if suitable
             else "methods is empty: name at least one, or leave it out to compare all that are suitable."
         )
@@ -55,7 +55,7 @@ def find_entrants(
     for name in names:
         if name == PLAIN:
             raise ValueError(
-                f"{PLAIN!r} is the name of clustering without statements; call your method otherwise."
+                f"{PLAIN!r} is the name of clustering without constraints; call your method otherwise."
             )
         if names.count(name) > 1:
             raise ValueError(
@@ -135,7 +135,7 @@ def _missing_arguments(fit: Any, wanted: Mapping[str, Any]) -> str | None:
 
 
 def _plain(task: Task, parameters: Mapping[str, Any], fit_with: Mapping[str, Any]) -> Entrant:
-    """The first method of the registry that keeps bounds and connections, without any statement."""
+    """The first method of the registry that keeps bounds and connections, without any constraint."""
     free = replace(task, constraints=None)
     method = next((one for one in METHODS if one.takes_k and one.refuses(free) is None), None)
     if method is None:

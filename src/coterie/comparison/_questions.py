@@ -1,12 +1,11 @@
 """What is held out: pairs, or labels where nothing else is known, turned into questions with one answer each.
 
 A question is a held-out pair ("are these two together?"), or a hidden label: how many of its class is the
-item with, and how many of the other classes is it apart from? A fold keeps some statements and asks the other
-questions; over all folds of a repeat each is asked at most once, and not where it follows from what is kept:
-joined by must-links, or a cannot-link between joined items. With two clusters every chain of statements
+item with, and how many of the other classes is it apart from? A fold keeps some constraints and asks about
+the others; over all folds of a repeat each is asked at most once, and not where it follows from what is kept:
+joined by must-links, or a cannot-link between joined items. With two clusters every chain of constraints
 settles how its ends stand (apart from the same item is together), so that only items that no chain joins are
-asked about. With more clusters a pair inside a chain is tried both ways, each a question of feasibility, at
-most 200 pairs a fold. Otherwise the cost is linear in what was stated.
+asked about: hard methods would know the rest by heart. The cost is linear in what was stated.
 """
 
 from __future__ import annotations
@@ -24,8 +23,6 @@ from coterie.constraints._model import BoolArray, FloatArray, IntArray, find_row
 from coterie.constraints._reading import as_generator
 
 Labels = NDArray[Any]
-# Trying a pair both ways takes some milliseconds in a dense chain.
-_MOST_TRIED, _BUDGET = 200, 10_000
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,7 @@ class Fold:
 class Questions:
     """All questions of a comparison."""
 
-    must: BoolArray  # whether the statement behind a question puts items together
+    must: BoolArray  # whether the constraint behind a question puts items together
     owner: IntArray  # questions of one owner (a pair, or a hidden label's item) stand and fall together
     what: str  # what is held out, in the plural
     folds: Callable[[int, Any], Iterator[Fold]]  # those of one repeat, by their number and a seed
@@ -54,13 +51,13 @@ class Questions:
 
 def find_questions(known: Constraints, n_clusters: int) -> Questions:
     """Questions about the pairs; about the labels if labels are all there is to hold out."""
-    settles = _chained if n_clusters == 2 else _unchained
+    settled = n_clusters == 2
     if known.n_pairs:
-        return _about_pairs(known, n_clusters)
+        return _about_pairs(known, settled)
     labels = [group for group in known.groups if group.kind == "label" and group.active]
     if labels:
-        return _about_labels(known, labels, settles)
-    stated = f"; {' and '.join(sorted(known.kinds))} statements are never held out" if known.kinds else ""
+        return _about_labels(known, max(labels, key=lambda group: len(group.items)), settled)
+    stated = f"; {' and '.join(sorted(known.kinds))} constraints are never held out" if known.kinds else ""
     raise ValueError(
         f"compare holds out pairs or labels and has the methods predict them, but none are given{stated}. "
         "Give some must-links and cannot-links, or labels."
@@ -83,17 +80,14 @@ def ask_everything(known: Constraints) -> tuple[Constraints, Callable[[Labels], 
     return kept, answers, np.repeat(np.arange(len(n_of_kinds)) % 2 == 0, n_of_kinds)
 
 
-def _unchained(kept: Constraints) -> IntArray:
-    """Every item on its own."""
-    return np.arange(kept.n_items, dtype=np.int64)
+def _chains(kept: Constraints, settled: bool) -> IntArray:
+    """The chain of constraints that each item is in, where two clusters settle how its ends stand.
 
-
-def _chained(kept: Constraints) -> IntArray:
-    """Number of the chain of statements that each item is in; two clusters leave no choice inside one.
-
-    Wrong statements may settle a pair both ways. It is not asked either: else only those that contradict the
+    Wrong constraints may settle a pair both ways. It is not asked either: else only those that contradict the
     rest would be.
     """
+    if not settled:
+        return np.arange(kept.n_items, dtype=np.int64)
     active = [table.ij[table.active] for table in (kept.must_table, kept.cannot_table)]
     left, right = [ij[:, 0] for ij in active], [ij[:, 1] for ij in active]
     for group in kept.groups:
@@ -107,42 +101,18 @@ def _chained(kept: Constraints) -> IntArray:
     return join(kept.n_items, np.concatenate(left), np.concatenate(right))
 
 
-def _settled(kept: Constraints, pairs: IntArray, n_clusters: int) -> BoolArray:
-    """Which pairs come out one way only, whatever labels meet what is kept; where nobody found out: none.
-
-    A pair that must come out against its own statement is settled too: to ask it is to ask about a
-    contradiction, which hard methods always lose.
-    """
-    chain = _chained(kept)
-    settled: BoolArray = chain[pairs[:, 0]] == chain[pairs[:, 1]]
-    if n_clusters == 2:
-        return settled
-    inside = np.flatnonzero(settled)
-    settled[:] = False
-    if len(inside) and kept.check(n_clusters, nonempty=False, budget=_BUDGET).status == "feasible":
-        for number in inside[:_MOST_TRIED].tolist():
-            pair = pairs[number : number + 1]
-            together = type(kept)(pair, n_items=kept.n_items)
-            apart = type(kept)(None, pair, n_items=kept.n_items)
-            settled[number] = any(
-                (kept | answer).check(n_clusters, nonempty=False, budget=_BUDGET).status == "infeasible"
-                for answer in (together, apart)
-            )
-    return settled
-
-
 # ---- pairs --------------------------------------------------------------------------------------------
 
 
-def _about_pairs(known: Constraints, n_clusters: int) -> Questions:
+def _about_pairs(known: Constraints, settled: bool) -> Questions:
     must, cannot = known.must_table, known.cannot_table
     n = known.n_pairs
 
     def folds(n_folds: int, seed: Any) -> Iterator[Fold]:
         for kept, held in known.split(n_folds, random_state=seed):
-            active = [table.ij[table.active] for table in (held.must_table, held.cannot_table)]
-            settled = _settled(kept, np.concatenate(active), n_clusters)
-            together, apart = active[0][~settled[: len(active[0])]], active[1][~settled[len(active[0]) :]]
+            chain = _chains(kept, settled)
+            active = (table.ij[table.active] for table in (held.must_table, held.cannot_table))
+            together, apart = (ij[chain[ij[:, 0]] != chain[ij[:, 1]]] for ij in active)
             rows = [find_rows(must, together), find_rows(cannot, apart) + must.n]
             yield Fold(kept, np.concatenate(rows), partial(_pair_answers, together, apart))
 
@@ -159,55 +129,29 @@ def _pair_answers(together: IntArray, apart: IntArray, labels: Labels) -> FloatA
 # ---- labels -------------------------------------------------------------------------------------------
 
 
-def _about_labels(
-    known: Constraints, labels: list[Group], settles: Callable[[Constraints], IntArray]
-) -> Questions:
+def _about_labels(known: Constraints, group: Group, settled: bool) -> Questions:
     """Two questions a label: is the item with its class, is it apart from the others?
 
-    An item is hidden from all label statements at once, so that no other one gives it away.
+    An item is hidden from all sets of labels at once, so that no other one gives it away.
     """
-    entries = [len(group.items) for group in labels]
-    item = np.concatenate([group.items for group in labels])
-    n = len(item)
-    first = np.concatenate([[0], np.cumsum(entries)])
+    n, everything = len(group.items), np.arange(known.n_items)
 
     def folds(n_folds: int, seed: Any) -> Iterator[Fold]:
-        fold = _fold_of_items(known.n_items, labels, n_folds, as_generator(seed))
-        everything = np.arange(known.n_items)
+        shuffled = as_generator(seed).permutation(n)
+        by_class = shuffled[np.argsort(group.codes[shuffled], kind="stable")]
+        fold = np.full(known.n_items, -1)
+        fold[group.items[by_class]] = np.arange(n) % n_folds  # a class is dealt out evenly
         for number in range(n_folds):
             hidden = fold == number
-            groups = [
-                left
-                for group in known.groups
-                if (left := group if group.kind != "label" else group.take(~hidden, everything)) is not None
-            ]
-            tables = known.must_table, known.cannot_table
-            kept = type(known)._from_parts(known.n_items, *tables, groups, known._ids)
-            chain = settles(kept)
+            left = [one.take(~hidden, everything) if one.kind == "label" else one for one in known.groups]
+            tables = known.must_table, known.cannot_table, [one for one in left if one is not None]
+            kept = type(known)._from_parts(known.n_items, *tables, known._ids)
+            chain = _chains(kept, settled)
             open_ones = hidden & ~np.isin(chain, chain[(fold >= 0) & ~hidden])
-            asked = [_LabelAnswers(group, np.flatnonzero(open_ones[group.items])) for group in labels]
-            places = [
-                np.concatenate([start + one.alike, n + start + one.others])
-                for start, one in zip(first[:-1].tolist(), asked, strict=True)
-            ]
-            yield Fold(kept, np.concatenate(places), partial(_joint_answers, asked))
+            asked = _LabelAnswers(group, np.flatnonzero(open_ones[group.items]))
+            yield Fold(kept, np.concatenate([asked.alike, n + asked.others]), asked)
 
-    return Questions(np.arange(2 * n) < n, np.concatenate([item, item]), "labels", folds)
-
-
-def _fold_of_items(
-    n_items: int, labels: list[Group], n_folds: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """The fold of each labelled item, -1 for the others; the items of a class are dealt out evenly."""
-    fold = np.full(n_items, -1, dtype=np.int64)
-    dealt = int(rng.integers(n_folds))
-    for group in labels:
-        shuffled = rng.permutation(len(group.items))
-        by_class = shuffled[np.argsort(group.codes[shuffled], kind="stable")]
-        new = by_class[fold[group.items[by_class]] < 0]
-        fold[group.items[new]] = (dealt + np.arange(len(new))) % n_folds
-        dealt += len(new)
-    return fold
+    return Questions(np.arange(2 * n) < n, np.tile(group.items, 2), "labels", folds)
 
 
 class _LabelAnswers:
@@ -230,7 +174,3 @@ class _LabelAnswers:
         mates = (own - inside)[self.alike] / (alike - 1)[self.alike]
         strangers = (table.sum(axis=0)[at] - own)[self.others] / (len(alike) - alike)[self.others]
         return np.concatenate([mates, 1.0 - strangers])
-
-
-def _joint_answers(parts: list[_LabelAnswers], labels: Labels) -> FloatArray:
-    return np.concatenate([part(labels) for part in parts])

@@ -49,7 +49,7 @@ def in_words(frame: Any) -> str:
     >>> frame = compare(X, [0, 0, 0, 0, 1, 1, 1, 1], 2, methods="COPKMeans", n_folds=2, random_state=0)
     >>> print(in_words(frame))
     COPKMeans is chosen: 100.0% of what was held out came out as stated (standard error 0.0%).
-    Without the statements it is 100.0%: on this scale they change nothing.
+    Without the constraints it is 100.0%: on this scale they change nothing.
     """
     rows = _rows(frame)
     chosen = _chosen(rows)
@@ -60,21 +60,15 @@ def in_words(frame: Any) -> str:
     met = f"{_percent(chosen['score'])} of what was held out came out as stated{error}"
     if chosen is plain:
         lines = [
-            f"Clustering without the statements does best here: {met}.",
+            f"Clustering without the constraints does best here: {met}.",
             f"The best method that uses them, {informed[0]['method']}, reaches "
             f"{_percent(informed[0]['score'])}. "
             "Perhaps some of them are wrong, or the columns do not show what they say: look at both. "
-            "Statements that you are sure of are worth using all the same.",
+            "Constraints that you are sure of are worth using all the same.",
         ]
     else:
         lines = [f"{chosen['method']} is chosen: {met}."]
-        top = informed[0]
-        if top["behind"] < -1e-9:
-            lines.append(
-                f"{top['method']} has {_percent(top['score'])}, which is no clear difference; the clusters "
-                f"of {chosen['method']} agree more with those of the other methods."
-            )
-        others = [row for row in informed if row is not chosen and row is not top]
+        others = [row for row in informed if row is not chosen]
         close = [str(row["method"]) for row in others if not _clear(row["behind"], row["behind_error"])]
         if close:
             lines.append(f"Within one standard error of it: {', '.join(close)}.")
@@ -87,7 +81,7 @@ def in_words(frame: Any) -> str:
 
 def _against_plain(plain: dict[str, Any], chosen: dict[str, Any]) -> str:
     gain = plain["behind"]
-    message = f"Without the statements it is {_percent(plain['score'])}"
+    message = f"Without the constraints it is {_percent(plain['score'])}"
     if abs(gain) < 0.0005:
         return f"{message}: on this scale they change nothing."
     if not _clear(abs(gain), plain["behind_error"], errors=2) or (gain < 0 and _more(plain, chosen) < 3):

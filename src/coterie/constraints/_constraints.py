@@ -1,6 +1,6 @@
 """`Constraints`: one immutable value that says everything known about pairs and labels of n items.
 
-Statements are stored as they were made (pairs as pairs, groups as groups); components, the contracted graph,
+Constraints are stored as they were made (pairs as pairs, groups as groups); components, the contracted graph,
 feasibility and explanations are worked out from them on demand and kept. The work is in the neighbouring
 modules; this one is the surface.
 """
@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from coterie._notebook import as_html
 from coterie._words import count_of
 from coterie.constraints._feasible import feasible as _feasible
 from coterie.constraints._model import algebra as _algebra
@@ -54,26 +56,27 @@ class Constraints(Buildable):
         Strength of each pair, finite and not negative; a soft pair of weight 0 is kept without effect. This
         and the next three take one value for all pairs or one per pair, the must-links' first.
     confidence : float or array, optional
-        Probability that the statement is true, above 0.5 and at most 1.
+        Probability that the constraint is true, above 0.5 and at most 1.
     hard : bool or array, default False
         Whether soft methods must obey the pair too. (Hard methods obey every pair.)
     source : str or sequence of str, optional
         Who or what said it.
     ids : sequence, optional
-        Your own name for each item, in row order; messages and tables use them.
+        Your own name for each item, in row order; messages and tables use them, and a data frame whose index
+        holds them is matched by them, whatever its order.
 
     Notes
     -----
     Pairs are kept as i < j, sorted. Duplicates add up: weights sum, confidences sum as
     log-odds, hard wins. A must-link of an item with itself is dropped; a cannot-link of an item with itself
-    is an error. Sources and ids are remarks: `==` and `hash` look at the statements alone.
+    is an error. Sources and ids are remarks: `==` and `hash` look at the constraints alone.
 
     Examples
     --------
     >>> from coterie import Constraints
     >>> c = Constraints(must_link=[(0, 1), (1, 2)], cannot_link=[(2, 3)], n_items=5)
     >>> c
-    Constraints(5 items: 2 must-links, 1 cannot-link)
+    Constraints(5 items: 2 must-links (0-1, 1-2), 1 cannot-link (2-3))
     >>> c.components
     array([0, 0, 0, 1, 2])
     >>> bool(c.check(n_clusters=1)), bool(c.check(n_clusters=2))
@@ -112,20 +115,35 @@ class Constraints(Buildable):
         return self._cannot
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is legal, but perhaps not meant: pairs that were stated more than once as the same kind."""
+        again = [(MUST_LINK, self._must), (CANNOT_LINK, self._cannot)]
+        again = [(kind, table.take(table.times > 1)) for kind, table in again]
+        names = [
+            f"{kind} {self.item_name(i)}-{self.item_name(j)} ({times} times)"
+            for kind, table in again
+            for (i, j), times in zip(table.ij[:3].tolist(), table.times[:3].tolist(), strict=True)
+        ]
+        n = sum(table.n for _, table in again)
+        named = ", ".join(names[:3] + ["..."] * (n > 3))
+        are = "pair is" if n == 1 else "pairs are"
+        return (f"{n:,} {are} stated more than once: {named}. Their weights add up.",) if n else ()
+
+    @property
     def groups(self) -> tuple[Group, ...]:
-        """The label, distinct and across statements."""
+        """The label, distinct and across constraints."""
         return self._groups
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Which kinds of statement occur."""
+        """Which kinds of constraint occur."""
         found = {group.kind for group in self._groups}
         pairs = {kind for kind, table in ((MUST_LINK, self._must), (CANNOT_LINK, self._cannot)) if table.n}
         return frozenset(found | pairs)
 
     @cached_property
     def constrained_items(self) -> IntArray:
-        """The items that any statement names, sorted."""
+        """The items that any constraint names, sorted."""
         named = [self._must.ij.ravel(), self._cannot.ij.ravel(), *(group.items for group in self._groups)]
         if sum(map(len, named)) < self._n_items // 20:
             return frozen(np.unique(np.concatenate(named)))
@@ -153,11 +171,12 @@ class Constraints(Buildable):
         for table, name in ((self._must, "must-link"), (self._cannot, "cannot-link")):
             if table.n:
                 hard = f", {int(table.hard.sum()):,} hard" if table.hard.any() else ""
-                phrases.append(count_of(table.n, name) + hard)
+                first = [f"{self.item_name(i)}-{self.item_name(j)}" for i, j in table.ij[:4].tolist()]
+                phrases.append(f"{count_of(table.n, name)}{hard} ({_first(first)})")
         for kind in GROUP_KINDS:
             groups = [group for group in self._groups if group.kind == kind]
             if len(groups) > 2:
-                phrases.append(f"{len(groups):,} {kind} statements")
+                phrases.append(f"{len(groups):,} sets of {kind} constraints")
                 continue
             for group in groups:
                 n, codes = len(group.items), group.n_codes
@@ -166,15 +185,22 @@ class Constraints(Buildable):
                     "distinct": f"{n:,} in {count_of(codes, 'distinct group')}",
                     "across": f"{n:,} across {count_of(codes, 'group')}",
                 }
-                phrases.append(phrase_of[kind])
+                stated = zip(group.items[:4].tolist(), group.codes[:4].tolist(), strict=True)
+                first = [f"{self.item_name(item)}: {group.names[code]}" for item, code in stated]
+                phrases.append(f"{phrase_of[kind]} ({_first(first)})")
         return f"Constraints({count_of(self._n_items, 'item')}: {', '.join(phrases) or 'nothing known'})"
+
+    def _repr_html_(self) -> str:
+        rows = _broken.pair_rows(MUST_LINK, self._must, self._ids)
+        rows += _broken.pair_rows(CANNOT_LINK, self._cannot, self._ids)
+        return as_html("\n".join([repr(self), *self.remarks]), [_broken.HEAD, *rows] if rows else ())
 
     # ---- what follows from it -------------------------------------------------------------------------
 
     def check(
         self, n_clusters: int, *, nonempty: bool = False, budget: int = DEFAULT_BUDGET
     ) -> _feasible.Feasibility:
-        """Can all statements be met with at most `n_clusters` clusters?
+        """Can all constraints be met with at most `n_clusters` clusters?
 
         Parameters
         ----------
@@ -194,12 +220,13 @@ class Constraints(Buildable):
         asked = (whole_number(n_clusters, "n_clusters", 1), bool(nonempty), whole_number(budget, "budget", 0))
         last: Any = self.__dict__.get("_last_check")  # a fit asks the same question more than once
         if last is None or last[0] != asked:
-            last = asked, _feasible.check(self, asked[0], nonempty=asked[1], budget=asked[2])
+            found = _feasible.check(self, asked[0], nonempty=asked[1], budget=asked[2])
+            last = asked, replace(found, remarks=self.remarks)
             self.__dict__["_last_check"] = last
         return last[1]
 
     def explain(self, n_clusters: int | None = None, *, budget: int = DEFAULT_BUDGET) -> Explanation:
-        """Say which statements collide and what can be dropped; `print` the answer.
+        """Say which constraints collide and what can be dropped; `print` the answer.
 
         Without `n_clusters`, only contradictions that hold for any number of clusters are looked for.
         """
@@ -209,7 +236,7 @@ class Constraints(Buildable):
         return explain(self, k, budget=whole_number(budget, "budget", 0))
 
     def violations(self, labels: Any) -> _broken.Violations:
-        """Which statements a labelling breaks (-1: in no cluster); false if none, prints as a table."""
+        """Which constraints a labelling breaks (-1: in no cluster); false if none, prints as a table."""
         return _broken.find_violations(self, labels)
 
     def informativeness(self, labels: Any) -> float:
@@ -238,7 +265,7 @@ class Constraints(Buildable):
     # ---- other constraints out of it ------------------------------------------------------------------
 
     def __getitem__(self, rows: Any) -> Constraints:
-        """The statements among the given rows (numbers, mask or slice), renumbered."""
+        """The constraints among the given rows (numbers, mask or slice), renumbered."""
         return _algebra.take_rows(self, rows)
 
     def __or__(self, other: Any) -> Constraints:
@@ -267,9 +294,9 @@ class Constraints(Buildable):
         cannot_link: Any = None,
         source: str | None = None,
     ) -> Constraints:
-        """Leave out the statements of another `Constraints`, the pairs listed, or all of a source.
+        """Leave out the constraints of another `Constraints`, the pairs listed, or all of a source.
 
-        A statement that several sources made is kept when one of them is dropped.
+        A constraint that several sources made is kept when one of them is dropped.
         """
         if other is not None:
             if not isinstance(other, Constraints):
@@ -308,13 +335,13 @@ class Constraints(Buildable):
         return {*self._must.sources, *self._cannot.sources, *(g.source for g in self._groups if g.source)}
 
     def only_hard(self) -> Constraints:
-        """The hard statements alone."""
+        """The hard constraints alone."""
         must, cannot = (table.take(table.hard) for table in (self._must, self._cannot))
         groups = [group for group in self._groups if group.weight is None]
         return self._from_parts(self._n_items, must, cannot, groups, self._ids)
 
     def with_ids(self, ids: Any) -> Constraints:
-        """The same statements, with your own name for each item."""
+        """The same constraints, with your own name for each item."""
         names = Ids(ids)
         infer_n_items(self._n_items, names)
         return self._from_parts(self._n_items, self._must, self._cannot, self._groups, names)
@@ -349,12 +376,20 @@ class Constraints(Buildable):
         return hash(self._digest)
 
 
-def as_constraints(value: Any, n_items: int, *, counted: str = "X has {} rows") -> Constraints:
+def _first(named: list[str]) -> str:
+    """The first three of what is named, and whether there are more."""
+    return ", ".join(named[:3] + ["..."] * (len(named) > 3))
+
+
+def as_constraints(
+    value: Any, n_items: int, *, counted: str = "X has {} rows", like: Any = None
+) -> Constraints:
     """Turn what a method was given into `Constraints` on `n_items` items.
 
     None says nothing; a vector is read as partial labels (-1: unknown); a bare list of pairs is refused,
     since a fold of a cross-validation would link the wrong rows. `counted` says in a complaint what has
-    `n_items` items.
+    `n_items` items. `like` is what has these items as its rows: where its index names them, and the
+    constraints have ids, they are put in its order; names that do not match are refused.
     """
     if value is None:
         return Constraints(n_items=n_items)
@@ -366,6 +401,7 @@ def as_constraints(value: Any, n_items: int, *, counted: str = "X has {} rows") 
                 f"Constraints(must_link, cannot_link, n_items={n_items})."
             )
         value = Constraints.from_labels(value)
+    value = value.in_order_of(like, counted.split()[0])
     if value.n_items != n_items:
         raise ValueError(
             f"the constraints speak of {value.n_items} items, but {counted.format(n_items)}. Give the "

@@ -35,7 +35,7 @@ def delta_constraints(X: Any, delta: float, *, source: str = "delta") -> Constra
     Examples
     --------
     >>> delta_constraints([[0.0], [0.4], [5.0], [5.3], [9.0]], delta=1.0)
-    Constraints(5 items: 2 must-links)
+    Constraints(5 items: 2 must-links (0-1, 2-3))
     """
     data = _points(X)
     _check_distance(delta, "delta")

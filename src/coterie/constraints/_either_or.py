@@ -14,7 +14,7 @@ from coterie._words import count_of
 from coterie.constraints._model.algebra import row_numbers
 from coterie.constraints._model.frozen_items import FrozenItems
 from coterie.constraints._model.statements import IntArray, frozen
-from coterie.constraints._model.violations import check_labels
+from coterie.constraints._model.violations import labels_of
 from coterie.constraints._reading.inputs import Ids, check_range, infer_n_items, read_pairs
 
 
@@ -85,7 +85,7 @@ class EitherOr(FrozenItems):
 
     def violations(self, labels: Any) -> IntArray:
         """The triples that a labelling breaks; one of whose items is in no cluster (-1) is broken."""
-        found = check_labels(labels, self._n_items)[self._triples]
+        found = labels_of(self, labels)[self._triples]
         i, j, g = found.T
         met = (found >= 0).all(axis=1) & (j != g) & ((i == j) | (i == g))
         return self._triples[~met]
@@ -96,7 +96,7 @@ class EitherOr(FrozenItems):
         number = np.full(self._n_items, -1, dtype=np.int64)
         number[chosen] = np.arange(len(chosen))
         renumbered = number[self._triples]
-        ids = None if self._ids is None else Ids(self._ids.values[chosen])
+        ids = None if self._ids is None else self._ids.take(chosen)
         return self._from_parts(renumbered[(renumbered >= 0).all(axis=1)], len(chosen), ids)
 
     def __bool__(self) -> bool:

@@ -53,7 +53,7 @@ def grid_neighbors(
     >>> grid_neighbors((2, 3)).must_link.tolist()
     [[0, 1], [0, 3], [1, 2], [1, 4], [2, 5], [3, 4], [4, 5]]
     >>> grid_neighbors(1000, confidence=0.9)
-    Constraints(1,000 items: 999 must-links)
+    Constraints(1,000 items: 999 must-links (0-1, 1-2, 2-3, ...))
     """
     if connectivity not in _STEPS:
         raise ValueError(f"connectivity must be 4 or 8; got {connectivity!r}.")
@@ -73,16 +73,16 @@ def grid_neighbors(
 
 
 def estimate_confidence(constraints: Constraints, labels: Any) -> float:
-    """Share of the statements that some known labels confirm: one minus the flip rate.
+    """Share of the constraints that some known labels confirm: one minus the flip rate.
 
-    To be stated as the `confidence` of statements that come from the same source.
+    To be stated as the `confidence` of constraints that come from the same source.
 
     Parameters
     ----------
     constraints : Constraints
-        The statements; a group counts as the pairs it stands for.
+        The constraints; a group counts as the pairs it stands for.
     labels : array of shape (n_items,)
-        The classes; -1, None or NaN: unknown. Only statements among known items count.
+        The classes; -1, None or NaN: unknown. Only constraints among known items count.
 
     Returns
     -------
@@ -99,12 +99,12 @@ def estimate_confidence(constraints: Constraints, labels: Any) -> float:
     items, codes, n_items = known_labels(labels, "labels")
     known = as_constraints(constraints, n_items, counted="labels has {} values")
     account = known[items].violations(codes)
-    if not account.n_stated:
-        raise ValueError("no statement is about items whose labels are known: there is nothing to count.")
-    share = 1.0 - account.n_broken / account.n_stated
+    if not account.n_pairs:
+        raise ValueError("no constraint is about items whose labels are known: there is nothing to count.")
+    share = 1.0 - account.n_broken_pairs / account.n_pairs
     if share <= 0.5:
         raise ValueError(
-            f"{account.n_broken:,} of {account.n_stated:,} statements are false by these labels: no "
+            f"{account.n_broken_pairs:,} of {account.n_pairs:,} stated pairs are false by these labels: no "
             "confidence above 0.5 describes them."
         )
     return float(share)

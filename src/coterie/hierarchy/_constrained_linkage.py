@@ -88,7 +88,7 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
     budget : int, default 1,000,000
         Steps of the search whether the statements can be met.
     verbose : int, default 0
-        Print a line now and then.
+        1: show a bar; 2: print a line now and then.
     random_state : int, RandomState or None
         Seed of a repair; the tree knows no chance.
 

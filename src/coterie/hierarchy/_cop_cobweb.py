@@ -69,7 +69,7 @@ class COPCobweb(ConstrainedClusterMixin, BaseEstimator):
     shuffle : bool, default False
         Take the items in random order instead of that of the rows. The order matters.
     verbose : int, default 0
-        Print a line for every hundredth of the items.
+        1: show a bar; 2: print a line for every hundredth of the items.
     random_state : int, RandomState or None
         Seed of the order.
 

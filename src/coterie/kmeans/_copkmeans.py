@@ -54,7 +54,7 @@ class COPKMeans(PrototypeClusterer):
     warm_start : bool, default False
         Start from the centres of the last fit; cluster numbers are kept. Labels are found anew.
     verbose : int, default 0
-        Print a line an iteration.
+        1: show a bar with the objective; 2: print a line an iteration.
     random_state : int, RandomState or None
         Seed of the starts and of the order of visits.
 

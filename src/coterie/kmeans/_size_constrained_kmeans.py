@@ -269,6 +269,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         -------
         self
         """
+        either_or = either_or.in_order_of(X) if isinstance(either_or, EitherOr) else either_or
         loop = partial(self._sized_loop, size_weight=size_weight, groups=groups, either_or=either_or)
         self._run(X, constraints, sample_weight, loop)
         if either_or is not None and len(either_or.violations(self.labels_)):

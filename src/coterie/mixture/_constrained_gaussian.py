@@ -59,7 +59,7 @@ class ConstrainedGaussianMixture(MixtureClusterer):
     warm_start : bool, default False
         Go on from the model of the last fit.
     verbose : int, default 0
-        Print progress.
+        1: show a bar with the objective; 2: print a line an iteration.
     random_state : int, RandomState or None, default None
         Seed of the starts.
 

@@ -291,7 +291,8 @@ class MeanFieldMixture(MixtureClusterer):
         if (len(new.path) > 1) == (len(old.path) > 1):
             return super()._beats(new, old, data, least)
         by_new, by_old = (
-            self._known.violations(one.model.shares(data.X)[0].argmax(axis=1)).n_broken for one in (new, old)
+            self._known.violations(one.model.shares(data.X)[0].argmax(axis=1)).n_broken_pairs
+            for one in (new, old)
         )
         return by_new < by_old or (by_new == by_old and len(old.path) > 1)
 

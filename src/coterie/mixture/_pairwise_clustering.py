@@ -68,7 +68,7 @@ class PairwiseClustering(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
     max_iter : int, default 300
         Most sweeps at temperature 0. At each temperature above there are at most 20.
     verbose : int, default 0
-        Print a line a temperature, and one a sweep at temperature 0.
+        1: show a bar; 2: print a line a temperature, and one a sweep at temperature 0.
     random_state : int, RandomState or None
         Seed of the noise and of where visits begin.
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from coterie._notebook import Page
 from coterie.report._facts.gather import gather
 from coterie.report._page.page import build_page
 from coterie.report._pictures import draw_pictures
@@ -113,4 +114,4 @@ def write_report(
     path.parent.mkdir(parents=True, exist_ok=True)
     missing = draw_pictures(facts, path) if pictures else None
     path.write_text(build_page(facts, missing), encoding="utf-8")
-    return path
+    return Page(path)

@@ -111,6 +111,31 @@ def check_ids_change_nothing(estimator: Any) -> None:
     assert list(model.constraints_.ids) == list(named.ids), "constraints_ has lost the ids"
 
 
+def check_names_travel(estimator: Any) -> None:
+    """Where X is a frame whose index names its rows, constraints with ids go by name; or they are refused."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise SkipTest("the check needs pandas") from None
+    X, truth, known = stated_blobs(estimator)
+    known = known.with_ids([f"row-{i}" for i in range(len(X))])
+    frame = pd.DataFrame(X, index=known.ids, columns=[f"f{i}" for i in range(X.shape[1])])
+    order = np.random.default_rng(0).permutation(len(X))
+    moved = frame.iloc[order, order if takes_distances(estimator) else slice(None)]
+    model = ready(estimator).fit(moved, constraints=known)
+    assert list(model.constraints_.ids) == list(moved.index), "constraints_ is not in the order of X"
+    assert same_partition(model.labels_, truth[order]), "items that were moved are taken for others"
+    by_name = known.violations(pd.Series(model.labels_, moved.index))
+    assert not by_name, f"violations_ is empty, yet by name: {by_name}"
+    other = frame.rename(index={"row-3": "nobody"})
+    raises(ValueError, ["nobody"], lambda: ready(clone(estimator)).fit(other, constraints=known))
+    # a fold of rows that have no names goes by position, though its rows keep their numbers
+    rows, whole = np.arange(len(X)) % 12 > 1, pd.DataFrame(X, columns=frame.columns)
+    part = whole.loc[rows, rows] if takes_distances(estimator) else whole.loc[rows]
+    fold = ready(clone(estimator)).fit(part, constraints=known[rows])
+    assert same_partition(fold.labels_, truth[rows]), "rows that have no names are not taken in order"
+
+
 def check_partial_labels(estimator: Any) -> None:
     """A vector of partial labels means `Constraints.from_labels`."""
     needs_kinds(estimator, "label")

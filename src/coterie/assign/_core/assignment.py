@@ -25,7 +25,7 @@ class Assignment:
     cost : float
         What was minimised: the cost of all items in their clusters, and the penalty.
     penalty : float
-        The part of `cost` that broken soft statements make up.
+        The part of `cost` that broken soft constraints make up.
     n_moves : int
         Steps that the search took after its start.
     optimal : bool
@@ -42,7 +42,7 @@ class Assignment:
 def read_costs(costs: Any, constraints: Any) -> tuple[Floats, Constraints]:
     """Check a table of costs, one row an item and one column a cluster, and what is known of the items."""
     table = check_array(costs, dtype=np.float64, ensure_min_features=1, input_name="costs")
-    return table, as_constraints(constraints, table.shape[0])
+    return table, as_constraints(constraints, table.shape[0], counted="costs has {} rows", like=costs)
 
 
 def read_labels(labels: Any, n_items: int, k: int) -> Labels:

@@ -1,4 +1,4 @@
-"""The constrained core: the items that statements name, joined into units, and how units act on each other.
+"""The constrained core: the items that constraints name, joined into units, and how units act on each other.
 
 Must-links that have to hold are contracted: their items form one unit that moves as a whole. What is left
 between units is stored in the form that is cheapest to read: pairs as a symmetric CSR graph, groups as rows
@@ -187,7 +187,7 @@ def _pointer(owner: Index, n: int) -> Index:
 
 
 def build_core(known: Constraints, obey: Literal["all", "hard"]) -> Core:
-    """The core of some constraints: every statement binding, or the hard ones alone and the rest priced."""
+    """The core of some constraints: every constraint binding, or the hard ones alone and the rest priced."""
     items, unit, component = units_of(known, obey)
     binding = known if obey == "all" else known.only_hard()
     n_units = len(component)
@@ -324,7 +324,7 @@ def _chunklets(known: Constraints, items: Index, unit: Index, n_units: int) -> t
 
 
 def soft_penalty(known: Constraints, labels: NDArray[Any]) -> float:
-    """Summed strength of the soft statements that a labelling breaks, by definition."""
+    """Summed strength of the soft constraints that a labelling breaks, by definition."""
     broken = known.violations(labels)
     pairs = sum(float(t.strength[~t.hard].sum()) for t in (broken.must_link, broken.cannot_link))
     return pairs + sum(g.n_pairs * g.weight for g in broken.groups if g.weight is not None)

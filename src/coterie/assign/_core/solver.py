@@ -29,7 +29,7 @@ class CoreSolver(ABC):
         """
 
     def penalty(self, labels: Labels) -> float:
-        """What broken statements add to the objective."""
+        """What broken constraints add to the objective."""
         return 0.0
 
     def final_penalty(self, labels: Labels) -> float:
@@ -45,5 +45,5 @@ class CoreSolver(ABC):
         return
 
     def centre_contributions(self, labels: Labels, centres: Floats) -> tuple[Floats, Floats] | None:
-        """Sums and masses by cluster with which broken statements pull at the centres."""
+        """Sums and masses by cluster with which broken constraints pull at the centres."""
         return None

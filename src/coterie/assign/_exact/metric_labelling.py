@@ -65,7 +65,7 @@ def metric_labelling(
     """Give every item a cluster, weighing its cost against the must-links that it breaks.
 
     Hard must-links are contracted; of the soft ones, each separated pair costs `weight` times its strength.
-    Other kinds of statement are refused.
+    Other kinds of constraint are refused.
 
     Parameters
     ----------

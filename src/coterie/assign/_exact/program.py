@@ -90,7 +90,7 @@ class IntegerProgram:
         self._upper.append(np.ones(m))
         return np.arange(first, self.n_variables)
 
-    # ---- statements ---------------------------------------------------------------------------------------
+    # ---- constraints ---------------------------------------------------------------------------------------
 
     def add_core(self, core: Core, units: Index) -> None:
         """What the units of a core do to each other; they are the first of this program, in this order."""

@@ -1,4 +1,4 @@
-"""Units under bounds and statements as an integer program; free items of load 1 are a transport inside it.
+"""Units under bounds and constraints as an integer program; free items of load 1 are a transport inside it.
 
 Source: the book, chapter 9, (9.6) to (9.9), with (9.8) corrected.
 """
@@ -62,6 +62,6 @@ def best_units(problem: BoundedSolver, costs: Any) -> tuple[Labels | None, bool]
         raise InfeasibleConstraintsError(
             "no assignment meets all bounds: items that must stay together, or loads, cannot be packed "
             "into the clusters, although the sums would fit. Widen size_min or size_max, drop a "
-            "statement, or take the best of the search with on_shortfall='warn' and budget=0."
+            "constraint, or take the best of the search with on_shortfall='warn' and budget=0."
         )
     return None if best is None else best[:n_units], proven

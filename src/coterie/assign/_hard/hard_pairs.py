@@ -1,4 +1,4 @@
-"""`hard_pairs`: the cheapest labels found under which every statement holds.
+"""`hard_pairs`: the cheapest labels found under which every constraint holds.
 
 A start is built greedily; where greedy runs into a dead end, the colouring that `Constraints.check` found
 takes its place, its colours matched to the clusters by the Hungarian method. So a feasible problem is never
@@ -61,7 +61,7 @@ def _smallest_last(indptr: Index, indices: Index) -> Index:
 
 
 class HardSolver(CoreSolver):
-    """Labels of the units of a core under statements that must all hold; one for all passes of a fit.
+    """Labels of the units of a core under constraints that must all hold; one for all passes of a fit.
 
     Passes of a fit go by `method`: "local" and "exact" never go up, "greedy" may. `literal` is greedy too, as
     the book has it: items in random order, the first visited of a component decides for all of it.
@@ -203,14 +203,14 @@ def hard_pairs(
     budget: int = 1_000_000,
     random_state: Any = None,
 ) -> Assignment:
-    """Give every item a cluster so that all statements hold, at little cost.
+    """Give every item a cluster so that all constraints hold, at little cost.
 
     Parameters
     ----------
     costs : array of shape (n_items, k)
         Cost of each item in each cluster.
     constraints : Constraints or partial labels
-        Every statement is obeyed; weights do not matter.
+        Every constraint is obeyed; weights do not matter.
     method : {"local", "greedy", "exact"}
         "local" starts greedily (from a colouring where that fails) and improves by moves, ejections and
         Kempe chains. "greedy" is one pass, and may run into a dead end. "exact" is a mixed-integer program,
@@ -232,7 +232,7 @@ def hard_pairs(
     Raises
     ------
     InfeasibleConstraintsError
-        If the statements cannot all hold; with the reason.
+        If the constraints cannot all hold; with the reason.
     UndecidedError
         If the budget was too small to find out.
     DeadEndError

@@ -1,6 +1,6 @@
 """Labels under priced pairs and groups: iterated conditional modes over units.
 
-A sweep visits the units that any statement touches, in the order of the items from a random place on (a
+A sweep visits the units that any constraint touches, in the order of the items from a random place on (a
 random order costs a cache miss for each), and moves each to the cluster where its own cost plus what it
 pays and wins there is least; only strict improvements count, so the sum never rises. A unit is visited again
 only if something near it changed. Cost of a first sweep: units x k plus the edges and entries; later ones

@@ -1,4 +1,4 @@
-"""`soft_pairs`: labels that weigh the costs of the items against the statements they break."""
+"""`soft_pairs`: labels that weigh the costs of the items against the constraints they break."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from coterie.exceptions import InfeasibleConstraintsError
 class SoftSolver(CoreSolver):
     """Labels of the units of a core under prices and prohibitions; one for all passes of a fit.
 
-    `weight` is what a broken statement of strength 1 costs in `core`.
+    `weight` is what a broken constraint of strength 1 costs in `core`.
     """
 
     # rounds of moves of two and of blocks in a pass that another one follows
@@ -60,7 +60,7 @@ class SoftSolver(CoreSolver):
 
     @classmethod
     def at_weight(cls, known: Constraints, weight: float, k: int, rng: np.random.RandomState) -> SoftSolver:
-        """The solver where a broken statement of strength 1 costs `weight`."""
+        """The solver where a broken constraint of strength 1 costs `weight`."""
         return cls(known, build_core(known, "hard").scaled(weight), k, rng=rng, weight=weight)
 
     def first(self, cost: Floats) -> Labels:
@@ -129,10 +129,10 @@ def soft_pairs(
     max_sweeps: int = 100,
     random_state: Any = None,
 ) -> Assignment:
-    """Give every item a cluster, weighing its cost against the statements that are broken.
+    """Give every item a cluster, weighing its cost against the constraints that are broken.
 
     Hard must-links are contracted, hard cannot-links and hard groups forbidden; of the rest, each broken
-    statement costs `weight` times its strength (a group that for each pair it stands for).
+    constraint costs `weight` times its strength (a group that for each pair it stands for).
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def soft_pairs(
     weight : float
         What breaking a pair of strength 1 costs, in the unit of `costs`.
     labels : array of shape (n_items,), optional
-        Where "local" starts, if they keep to the hard statements; by default each item where it is cheapest.
+        Where "local" starts, if they keep to the hard constraints; by default each item where it is cheapest.
         The outcome never costs more than they do.
     method : {"local", "exact"}
         "local" moves units, pairs of them, and whole must-link components, as long as that pays. "exact" is a
@@ -156,11 +156,11 @@ def soft_pairs(
     Returns
     -------
     Assignment
-        Its `penalty` is the part of `cost` that broken statements make up.
+        Its `penalty` is the part of `cost` that broken constraints make up.
 
     Notes
     -----
-    Time O(n k), and O(P k + m) a sweep for P constrained units and m pairs; items that no statement names
+    Time O(n k), and O(P k + m) a sweep for P constrained units and m pairs; items that no constraint names
     are not swept. Memory O(P k).
 
     Examples

@@ -34,7 +34,7 @@ class EitherOrSolver:
     def __init__(
         self, known: Constraints, triples: Any, k: int, make: Callable[..., BoundedSolver], budget: int
     ) -> None:
-        """`known` keeps the second and third of each triple apart; `make` builds the solver of statements."""
+        """`known` keeps the second and third of each triple apart; `make` builds the solver of pairs."""
         self.known, self.triples, self.k, self.make, self.budget = known, triples, k, make, budget
         self.chosen: Any = None
         self.solver: Any = None
@@ -76,10 +76,10 @@ class EitherOrSolver:
         if undecided:
             raise UndecidedError(
                 f"{_MAX_TRIED:,} ways to choose among {len(chosen)} either-or triples were tried, and none "
-                "agreed with the other statements."
+                "agreed with the other constraints."
             )
         raise InfeasibleConstraintsError(
-            f"the {len(chosen)} either-or triples cannot all hold together with the other statements under "
+            f"the {len(chosen)} either-or triples cannot all hold together with the other constraints under "
             f"{self.k} clusters: every choice contradicts some of them."
         )
 
@@ -133,7 +133,7 @@ class EitherOrSolver:
         if program.n_cells > MAX_CELLS:
             raise UndecidedError(
                 "no choice among the either-or triples was found that agrees with the bounds and the "
-                "other statements, nor proven that there is none."
+                "other constraints, nor proven that there is none."
             )
         found = program.solve(costs)
         i, _, g = self.triples.T

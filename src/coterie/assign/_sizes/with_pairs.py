@@ -1,6 +1,6 @@
-"""Labels under bounds of sizes, with all that may come on top: loads, statements about pairs.
+"""Labels under bounds of sizes, with all that may come on top: loads, constraints about pairs.
 
-Without these the transport is exact, and that is all. Statements first label the units of the core, whose
+Without these the transport is exact, and that is all. Constraints first label the units of the core, whose
 costs carry the prices of the clusters; the transport then gives the other items what the bounds leave. Where
 that does not fit, or loads differ, whole units are moved until it does (`_settle`); where the search fails,
 an integer program decides, if it is small enough.
@@ -28,9 +28,9 @@ from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
 _FEW_CELLS = 100
 # Steps of the search in a pass.
 _STEPS = 500
-# Free items that change places with units under statements.
+# Free items that change places with units under constraints.
 _MOST_POLISHED = 500
-# Times that statements and prices take turns.
+# Times that constraints and prices take turns.
 _ROUNDS = 3
 
 
@@ -45,7 +45,7 @@ class PairSolver(Protocol):
 
 
 class BoundedSolver:
-    """Labels of all items for changing costs, under bounds and statements that stay."""
+    """Labels of all items for changing costs, under bounds and constraints that stay."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class BoundedSolver:
         n_pair_clusters: int | None = None,
         either_or: Any = None,
     ) -> None:
-        """Units under statements only go into the first `n_pair_clusters` clusters.
+        """Units under constraints only go into the first `n_pair_clusters` clusters.
 
         `either_or` are triples (i, j, g) of items: i is with j or with g. They need the exact assignment,
         and that j and g are kept apart by the core.
@@ -155,11 +155,11 @@ class BoundedSolver:
     def _search(
         self, costs: Any, before: Labels | None, potentials: Floats | None, last: bool
     ) -> BoundedLabels:
-        """Statements and prices in turns, then whatever it takes to meet the bounds."""
+        """Constraints and prices in turns, then whatever it takes to meet the bounds."""
         best: BoundedLabels | None = None
         value = np.inf
         if potentials is None or self.n_whole > len(self.free):
-            # few items are left to say what a place is worth: ask as if there were no statements
+            # few items are left to say what a place is worth: ask as if there were no constraints
             potentials = self._relaxed(costs, potentials)
         known = before
         for _ in range(_ROUNDS if last or before is None else 1):
@@ -207,7 +207,7 @@ class BoundedSolver:
         return found if gain > noise else BoundedLabels(before, found.potentials, 0.0, found.proven)
 
     def value(self, costs: Any, labels: Labels) -> float:
-        """What some labels cost, with the statements that they break."""
+        """What some labels cost, with the constraints that they break."""
         value = own_costs(costs, labels)
         if self.core is not None:
             value += pair_energy(self.core, to_units(self.core, labels), self.k_core)
@@ -216,7 +216,7 @@ class BoundedSolver:
     def duals(self, costs: Any, found: BoundedLabels) -> tuple[Floats, Floats | None]:
         """What one more unit of load would cost in each cluster, and of each group in it on top.
 
-        Exact for one item where all weigh the same and those under statements stay where they are;
+        Exact for one item where all weigh the same and those under constraints stay where they are;
         otherwise the prices of the last transport.
         """
         bounds, k = self.bounds, self.limits.k
@@ -236,7 +236,7 @@ class BoundedSolver:
     # ---- units, then the rest -------------------------------------------------------------------------
 
     def _whole(self, labels: Labels) -> Labels:
-        """Labels of the units under statements."""
+        """Labels of the units under constraints."""
         units = to_units(self.core, labels) if self.core is not None else labels[:0]
         return np.append(units, labels[self.named])
 

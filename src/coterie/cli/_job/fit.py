@@ -51,9 +51,10 @@ def settle_k(job: Job, X: Any, screen: Screen) -> None:
         return
     from coterie import choose_k
 
-    with screen.stage("choosing the number of clusters"), failing_in_words():
+    with screen.stage("choosing the number of clusters") as stage, failing_in_words():
         numbers, model = job.request.k_range, job.estimator()
-        job.chosen_k = choose_k(X, job.known, numbers, method=model, **job.fit_kwargs)
+        kwargs = {"method": model, "progress": stage.step, **job.fit_kwargs}
+        job.chosen_k = choose_k(X, job.known, numbers, **kwargs)
     job.request.n_clusters = job.chosen_k.n_clusters
     screen.say(in_options(str(job.chosen_k)))
 

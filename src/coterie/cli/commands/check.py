@@ -110,6 +110,7 @@ def diagnostics(known: Constraints) -> dict[str, Any]:
         none = known.n_items - len(group.items)
         rest = f"; {none:,} have no value" if none else ""
         lines.append(f"{count_of(len(group.items), 'item')} in {words}{rest}.")
+    lines += known.remarks
     biggest: list[str] = []
     if len(together):
         members = np.flatnonzero(known.components == np.argmax(sizes))
@@ -130,5 +131,6 @@ def diagnostics(known: Constraints) -> dict[str, Any]:
         ],
         "n_tied_sets": len(together),
         "largest_tied_set": int(together.max()) if len(together) else 0,
+        "remarks": list(known.remarks),
         "lines": lines,
     }

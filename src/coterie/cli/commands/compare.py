@@ -7,6 +7,7 @@ import shlex
 from dataclasses import asdict
 from typing import Any
 
+from coterie._words import count_of
 from coterie.cli._job.fit import failing_in_words, features_of, settle_k
 from coterie.cli._job.method import finders
 from coterie.cli._job.request import Job, Request, prepare
@@ -52,9 +53,9 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
     columns = frame_columns(frame)
     rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
     screen.table(
-        ["method", "score", "error", "must-links met", "cannot-links met", "broken", "seconds", ""],
+        ["method", "score", "error", "must-links met", "cannot-links met", "seconds", ""],
         [_cells(row, k) for row in rows],
-        right=range(1, 7),
+        right=range(1, 6),
     )
     screen.say(
         "score: share of held-out statements that came out as stated, must- and cannot-links each half"
@@ -80,18 +81,11 @@ def _parameters(job: Job, names: list[str] | None) -> dict[str, Any]:
 
 def _cells(row: dict[str, Any], k: int) -> list[str]:
     if row["status"] != "ok":
-        return [row["method"], *[""] * 6, row["status"]]
-    numbers = ("score", "error", "must_met", "cannot_met", "kept_broken", "seconds")
-    message = ", ".join(["chosen"] * row["chosen"] + _other_number(row, k))
+        return [row["method"], *[""] * 5, row["status"]]
+    numbers = ("score", "error", "must_met", "cannot_met", "seconds")
+    other = [count_of(row["n_clusters"], "cluster")] * (row["n_clusters"] != k or row["method"] in finders())
+    message = ", ".join(["chosen"] * row["chosen"] + other)
     return [row["method"], *(_share(row[name]) for name in numbers), message]
-
-
-def _other_number(row: dict[str, Any], k: int) -> list[str]:
-    """How many clusters there were, where that is not the number asked for."""
-    fewest, most = row["fewest"], row["most"]
-    if most <= k and row["method"] not in finders():  # some clusters may be empty
-        return []
-    return [f"{fewest:,} clusters" if fewest == most else f"{fewest:,} to {most:,} clusters"]
 
 
 def _share(value: float | None) -> str:

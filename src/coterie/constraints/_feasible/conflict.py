@@ -1,6 +1,6 @@
-"""A conflict: statements that cannot all hold, as arrays for programs and as a sentence for people.
+"""A conflict: constraints that cannot all hold, as arrays for programs and as a sentence for people.
 
-Conflicts are found on the contracted graph and told in the user's statements: the cannot-links between
+Conflicts are found on the contracted graph and told in the user's constraints: the cannot-links between
 components, and inside each component the must-links that tie the ends of these cannot-links together (a
 shortest path for two ends, a tree of shortest paths for more). Linear in the component's links.
 """
@@ -55,7 +55,7 @@ class Implied:
 
 @dataclass(frozen=True, eq=False)
 class Conflict:
-    """Statements that cannot all hold.
+    """Constraints that cannot all hold.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Conflict:
     items : array
         The way through the must-links (contradiction), or one item for each component involved.
     irreducible : bool
-        Whether it is proven that the rest can be met once any one of these statements is dropped.
+        Whether it is proven that the rest can be met once any one of these constraints is dropped.
     """
 
     kind: ConflictKind
@@ -111,7 +111,7 @@ class Conflict:
         return message
 
     def what_to_drop(self) -> str:
-        """Which statements can be dropped to resolve it."""
+        """Which constraints can be dropped to resolve it."""
         if self.kind == "too few groups":
             return "Drop must-links, or ask for fewer clusters."
         n_all = len(self.must_link) + len(self.cannot_link) + len(self.implied)
@@ -153,7 +153,7 @@ class Conflict:
     def _tell_subgraph(self) -> str:
         n_pairs = len(self.cannot_link) + sum(not fact.together for fact in self.implied)
         return (
-            f"{n_pairs:,} statements keep {len(self.items):,} parts apart "
+            f"{n_pairs:,} constraints keep {len(self.items):,} parts apart "
             f"({self._sequence(self.items, ', ')}), which needs more than "
             f"{count_of(self.n_clusters or 0, 'cluster')}."
         )
@@ -205,7 +205,7 @@ def dash(ids: Ids | None) -> str:
 
 
 def contradiction(c: Constraints, i: int, j: int, apart: Implied | None) -> Conflict:
-    """The conflict between a statement that keeps i and j apart and the links that join them."""
+    """The conflict between a constraint that keeps i and j apart and the links that join them."""
     pairs, implied, way = _ways_between(c, [i, j])
     stated = np.array([[min(i, j), max(i, j)]], dtype=np.int64)
     return Conflict(
@@ -244,7 +244,7 @@ def conflict_of_nodes(
     nodes: Sequence[int],
     edges: Sequence[tuple[int, int]],
 ) -> Conflict:
-    """Tell a conflict of the contracted graph in the user's statements."""
+    """Tell a conflict of the contracted graph in the user's constraints."""
     component = c.components
     # of each group only what concerns these components, by component
     concerned = []
@@ -286,7 +286,7 @@ def conflict_of_nodes(
 def _apart_statement(
     c: Constraints, u: int, v: int, concerned: Sequence[tuple[IntArray, IntArray, IntArray]]
 ) -> tuple[int, int] | Implied:
-    """A statement that keeps components u and v apart: a cannot-link or a fact, item of u first."""
+    """A constraint that keeps components u and v apart: a cannot-link or a fact, item of u first."""
     graph, component = c.contracted, c.components
     neighbours = graph.indices[graph.indptr[u] : graph.indptr[u + 1]]
     found = np.searchsorted(neighbours, v)

@@ -21,7 +21,7 @@ from coterie.constraints._model.statements import CANNOT_LINK, MUST_LINK
 if TYPE_CHECKING:
     from coterie.constraints._constraints import Constraints
 
-# Statements of a conflict that is worth shrinking one by one.
+# Constraints of a conflict that is worth shrinking one by one.
 _MAX_FILTERED = 500
 _SHOWN = 5
 
@@ -37,9 +37,9 @@ class Explanation:
     n_clusters : int or None
         The number of clusters asked about.
     conflict : Conflict or None
-        Statements that cannot all hold, if any.
+        Constraints that cannot all hold, if any.
     n_contradictions : int
-        How many statements keep apart what must join.
+        How many constraints keep apart what must join.
     suggestion : Constraints or None
         Pairs that can be dropped: pass it to `Constraints.drop`. None where there is nothing to drop, or
         where dropping pairs does not help because groups collide.
@@ -115,7 +115,7 @@ def explain(c: Constraints, n_clusters: int | None, *, budget: int) -> Explanati
 
 
 def _filtered(c: Constraints, conflict: Conflict, budget: int) -> Conflict:
-    """Delete statements from a conflict as long as it stays one; marks it irreducible if that was decided."""
+    """Delete constraints from a conflict while it stays one; marks it irreducible if that was decided."""
     k = conflict.n_clusters
     facts = [Implied(MUST_LINK, (i, j), (), True) for i, j in conflict.must_link.tolist()]
     facts += [Implied(CANNOT_LINK, (i, j), (), False) for i, j in conflict.cannot_link.tolist()]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from coterie._notebook import as_html
 from coterie._words import count_of
 from coterie.constraints._feasible import exact as _exact
 from coterie.constraints._feasible.colouring import ApartGraph, apart_graph, colour_in_order, core_edges, peel
@@ -50,9 +51,11 @@ class Feasibility:
     witness : array of shape (n_items,) or None
         When feasible, a labelling that meets every constraint.
     certificate : Conflict or None
-        When infeasible, statements that cannot all hold.
+        When infeasible, constraints that cannot all hold.
     reason : str
         Which step decided, or why none did.
+    remarks : tuple of str
+        What is legal, but perhaps not meant: see `Constraints.remarks`.
     """
 
     status: _exact.Verdict
@@ -60,6 +63,7 @@ class Feasibility:
     witness: IntArray | None
     certificate: Conflict | None
     reason: str
+    remarks: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         if self.status == "undecided":
@@ -71,10 +75,14 @@ class Feasibility:
 
     def __str__(self) -> str:
         message = f"{self.status} with {count_of(self.n_clusters, 'cluster')}"
-        return f"{message} ({self.reason})" if self.certificate is None else f"{message}: {self.certificate}"
+        why = f" ({self.reason})" if self.certificate is None else f": {self.certificate}"
+        return "\n".join([message + why, *self.remarks])
 
     def __repr__(self) -> str:
         return f"<Feasibility: {self}>"
+
+    def _repr_html_(self) -> str:
+        return as_html(str(self))
 
 
 def check(c: Constraints, n_clusters: int, *, nonempty: bool, budget: int) -> Feasibility:
@@ -152,7 +160,7 @@ def _nearest_clash(group: Group, way: IntArray) -> tuple[int, int]:
 
 
 def _group_above(c: Constraints, k: int) -> Conflict | None:
-    """More than k components that one statement keeps apart from one another, if there are."""
+    """More than k components that one constraint keeps apart from one another, if there are."""
     graph = c.contracted
     lengths = np.diff(graph.clique_indptr)
     if len(lengths) and lengths.max() > k:

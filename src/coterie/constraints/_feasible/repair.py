@@ -1,6 +1,6 @@
 """What to drop so that constraints can be met: a cheap set of pairs, found greedily, or the cheapest, proven.
 
-Greedily: of contradictions, statements are kept strongest first as long as they do not contradict what is
+Greedily: of contradictions, constraints are kept strongest first as long as they do not contradict what is
 kept (near-linear, as Kruskal's spanning forest). For a given number of clusters the weakest pair of each
 conflict goes, until the rest is feasible.
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _MAX_ROUNDS = 50
 # Pairs that all rounds together may read.
 _MAX_WORK = 2_000_000
-# For the cheapest set: checks of a part of the statements, and seconds of HiGHS, all together.
+# For the cheapest set: checks of a part of the constraints, and seconds of HiGHS, all together.
 _MAX_CHECKS = 300
 _SECONDS = 5.0
 # HiGHS stops at an absolute gap of 1e-6: with the dearest pair at 1e4 that is a share of 1e-10 of it.
@@ -228,9 +228,9 @@ def _of_rows(c: Constraints, rows: BoolArray) -> Constraints:
 
 
 def _keep_strongest(c: Constraints) -> Constraints:
-    """Keep statements strongest first, unless they contradict those kept.
+    """Keep constraints strongest first, unless they contradict those kept.
 
-    Statements of equal strength are tried in both orders, and the cheaper outcome wins.
+    Constraints of equal strength are tried in both orders, and the cheaper outcome wins.
     """
     must, cannot = c.must_table, c.cannot_table
     # labels are given: what they join is one node from the start
@@ -279,7 +279,7 @@ def _keep(
     other: IntArray,
     kept: IntArray,
 ) -> None:
-    """Keep statements in order unless they contradict those kept; `kept` is the outcome.
+    """Keep constraints in order unless they contradict those kept; `kept` is the outcome.
 
     Written: `parent` (union-find), `first`, `last`, `count` and `following`, `other` (the kept cannot-links
     of each component as a linked list of their far ends), `kept`.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from coterie.constraints._model.statements import BoolArray, IntArray, canonical, merge_groups, stack
-from coterie.constraints._reading.inputs import Ids, whole_number
+from coterie.constraints._reading.inputs import whole_number
 from coterie.constraints._reading.sample import as_generator
 
 if TYPE_CHECKING:
@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 
 
 def combine(a: Constraints, b: Constraints, merge: Literal["sum", "max"]) -> Constraints:
-    """The statements of both; `merge` says what duplicates mean."""
+    """The constraints of both; `merge` says what duplicates mean."""
     check_same_items(a, b)
+    named = [c._ids for c in (a, b) if c._ids is not None]
+    # ids that came in a series know what its frame calls the rows too
+    ids = next((ids for ids in named if ids.index is not None), named[0] if named else None)
     return type(a)._from_parts(
         a.n_items,
         canonical(stack(a.must_table, b.must_table), merge),
         canonical(stack(a.cannot_table, b.cannot_table), merge),
         merge_groups([*a.groups, *b.groups], merge),
-        a._ids if a._ids is not None else b._ids,
+        ids,
     )
 
 
@@ -32,7 +35,7 @@ def check_same_items(a: Constraints, b: Constraints) -> None:
     """Raise unless both speak of the same items."""
     if a.n_items != b.n_items:
         raise ValueError(f"cannot combine constraints on {a.n_items} and on {b.n_items} items.")
-    if a._ids is not None and b._ids is not None and a._ids != b._ids:
+    if a._ids is not None and b._ids is not None and not a._ids.same_rows(b._ids):
         raise ValueError("cannot combine constraints whose items have different ids.")
 
 
@@ -78,7 +81,7 @@ def take_rows(c: Constraints, rows: Any) -> Constraints:
         kept = table.take(inside[table.ij].all(axis=1))
         tables.append(canonical(replace(kept, ij=number[kept.ij]), "sum"))
     groups = [part for group in c.groups if (part := group.take(inside, number)) is not None]
-    ids = None if c._ids is None else Ids(c._ids.values[chosen])
+    ids = None if c._ids is None else c._ids.take(chosen)
     return type(c)._from_parts(len(chosen), tables[0], tables[1], merge_groups(groups, "sum"), ids)
 
 

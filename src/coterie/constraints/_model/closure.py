@@ -112,11 +112,11 @@ class Contracted:
         A row of the cannot-link table that the entry stands for.
     clique_indptr, clique_nodes : arrays
         Sets of components that are apart from one another: the members of a `distinct` group, the labels of
-        a label statement.
+        a set of labels.
     clique_group : array
         Position of the group behind each clique.
     parts : tuple of (nodes, codes, group)
-        For each `across` statement its components and their codes: different codes are apart.
+        For each `across` constraint its components and their codes: different codes are apart.
     broken_pairs : array
         Rows of the cannot-link table whose ends must join: contradictions.
     broken_groups : tuple of (group, i, j)
@@ -176,12 +176,12 @@ class Contracted:
 
     @property
     def n_contradictions(self) -> int:
-        """Number of statements that keep apart what must join."""
+        """Number of constraints that keep apart what must join."""
         return len(self.broken_pairs) + len(self.broken_groups)
 
 
 def units_of(known: Constraints, obey: Literal["all", "hard"]) -> tuple[IntArray, IntArray, IntArray]:
-    """The items that statements name, the unit of each, and the component of each unit.
+    """The items that constraints name, the unit of each, and the component of each unit.
 
     A unit is what must-links and labels join: all of them ("all"), or those that are hard.
     """
@@ -194,7 +194,7 @@ def units_of(known: Constraints, obey: Literal["all", "hard"]) -> tuple[IntArray
 
 
 def find_components(n_items: int, must: Pairs, groups: Sequence[Group]) -> IntArray:
-    """Components under the active must-links and label statements."""
+    """Components under the active must-links and sets of labels."""
     active = must.ij[must.active]
     left, right = [active[:, 0]], [active[:, 1]]
     for group in groups:

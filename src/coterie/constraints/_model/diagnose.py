@@ -28,14 +28,14 @@ _TOUCH = 1e-9
 def informativeness(c: Constraints, labels: Any) -> float:
     """See `Constraints.informativeness`."""
     broken = find_violations(c, labels)
-    return broken.n_broken / broken.n_stated if broken.n_stated else math.nan
+    return broken.n_broken_pairs / broken.n_pairs if broken.n_pairs else math.nan
 
 
 def coherence(c: Constraints, X: Any, max_products: int, random_state: Any) -> float:
     """See `Constraints.coherence`."""
     if hasattr(X, "toarray"):
         raise TypeError("coherence needs dense data; pass X.toarray(), or a few components of it.")
-    data = np.asarray(X, dtype=np.float64)
+    data, c = np.asarray(X, dtype=np.float64), c.in_order_of(X)
     if data.ndim != 2 or len(data) != c.n_items:
         raise ValueError(f"X has shape {data.shape}, but the constraints speak of {c.n_items} items.")
     must, cannot = (table.ij[table.active] for table in (c.must_table, c.cannot_table))

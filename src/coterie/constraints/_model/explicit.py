@@ -78,7 +78,7 @@ def _strengthened(stated: Pairs, every: Pairs) -> Pairs:
 
 
 def _count(c: Constraints) -> int:
-    """Number of pairs of the closure; what several statements say is counted for each."""
+    """Number of pairs of the closure; what several constraints say is counted for each."""
     graph, sizes = c.contracted, c.contracted.sizes
     count = int((sizes * (sizes - 1)).sum()) // 2 + int(sizes[graph.edges()[0]].prod(axis=1).sum())
     count += sum(_apart_count(sizes[nodes]) for nodes in graph.cliques())
@@ -119,7 +119,7 @@ def _must_pairs(c: Constraints) -> tuple[IntArray, FloatArray]:
 
 
 def _apart_edges(c: Constraints) -> list[tuple[int, int, float]]:
-    """Pairs of components that a statement keeps apart, with its strength; some occur more than once."""
+    """Pairs of components that a constraint keeps apart, with its strength; some occur more than once."""
     component, cannot = c.components, c.cannot_table
     active = cannot.active
     ends = component[cannot.ij[active]]

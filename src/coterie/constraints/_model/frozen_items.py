@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from coterie.constraints._reading.inputs import item_name
+import numpy as np
+
+from coterie.constraints._reading.inputs import item_name, row_names
 
 if TYPE_CHECKING:
     from coterie.constraints._reading.inputs import Ids
@@ -52,6 +54,42 @@ class FrozenItems:
     def item_name(self, item: int) -> str:
         """How messages name an item: its id, else its row number."""
         return item_name(self._ids, item)
+
+    def align(self, names: Any) -> Self:
+        """What is known among the items of these names, in their order.
+
+        A `fit` does so by itself where X is a frame whose index names the same items. A search splits by
+        position, so that it needs them in the order of X beforehand: ``constraints.align(X.index)``.
+        """
+        if self._ids is None:
+            raise ValueError("these constraints have no ids to find names by; build them with ids=.")
+        return self._reordered(self._ids.places(names, "the list of names"))
+
+    def in_order_of(self, X: Any, what: str = "X") -> Self:
+        """The same in the order of the rows of X, where both have names; they must be the same names."""
+        places = self._places(X, what)
+        return self if places is None else self._reordered(places)
+
+    def _places(self, X: Any, what: str) -> Any:
+        """The item that each row is, by name; None where one of the two has no names."""
+        index = None if self._ids is None else row_names(X)
+        if index is None or self._ids is None:
+            return None
+        places = self._ids.places(index, what)
+        if len(places) < self._n_items:
+            lost = np.setdiff1d(np.arange(self._n_items), places)[0]
+            raise ValueError(
+                f"the constraints speak of {self.item_name(lost)}, which is no row of {what}. If it was left "
+                "out on purpose, pass constraints.align(X.index)."
+            )
+        return places
+
+    def _reordered(self, places: Any) -> Self:
+        same = len(places) == self._n_items and (places == np.arange(len(places))).all()
+        return self if same else self[places]
+
+    def __getitem__(self, rows: Any) -> Self:
+        raise NotImplementedError
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(

@@ -1,7 +1,7 @@
-"""How statements are stored: a table of pairs for each kind, and groups that stay groups.
+"""How constraints are stored: a table of pairs for each kind, and groups that stay groups.
 
 `Pairs` holds the must-links or the cannot-links in canonical form (i < j, sorted, each pair once)
-with their strength, confidence, hardness and source. `Group` holds one statement about many items
+with their strength, confidence, hardness and source. `Group` holds one constraint about many items
 at once: partial labels, `distinct` or `across`. Both are frozen; memory is linear in what was stated.
 """
 
@@ -52,13 +52,15 @@ class Pairs:
     weight : array of shape (m,)
         Strength, finite and not negative. A soft pair of weight 0 is kept but has no effect.
     confidence : array of shape (m,)
-        Probability that the statement is true, in (0.5, 1]; NaN where not stated.
+        Probability that the constraint is true, in (0.5, 1]; NaN where not stated.
     hard : array of shape (m,)
         Whether a soft method must obey it too.
     source : array of shape (m,)
         Position in `sources`, -1 where not stated.
     sources : tuple of str
         Who or what said it.
+    times : array of shape (m,)
+        How often the pair was stated; its weight is the sum.
     """
 
     ij: IntArray
@@ -67,9 +69,12 @@ class Pairs:
     hard: BoolArray
     source: NDArray[np.int32]
     sources: tuple[str, ...] = ()
+    times: IntArray = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        columns = ("ij", np.int64), ("weight", np.float64), ("confidence", np.float64)
+        if self.times is None:
+            object.__setattr__(self, "times", np.ones(len(self.weight)))
+        columns = ("ij", np.int64), ("weight", np.float64), ("confidence", np.float64), ("times", np.int64)
         for name, dtype in (*columns, ("hard", np.bool_), ("source", np.int32)):
             object.__setattr__(self, name, frozen(getattr(self, name), dtype))
 
@@ -96,7 +101,7 @@ class Pairs:
     def take(self, rows: Any) -> Pairs:
         """The given rows, which must keep the canonical order."""
         columns: list[Any] = [column[rows] for column in self._columns]
-        return Pairs(*[*columns, self.sources])
+        return Pairs(*[*columns, self.sources, self.times[rows]])
 
     def source_names(self) -> list[str | None]:
         """The source of each pair, None where not stated."""
@@ -107,11 +112,11 @@ class Pairs:
         return self.ij, self.weight, self.confidence, self.hard, self.source
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Pairs, (*self._columns, self.sources)
+        return Pairs, (*self._columns, self.sources, self.times)
 
 
 def log_odds(confidence: FloatArray) -> FloatArray:
-    """What a statement of some confidence is worth, in nats; certainty is as good as one in a million."""
+    """What a constraint of some confidence is worth, in nats; certainty is as good as one in a million."""
     sure = np.minimum(confidence, _MOST_CONFIDENT)
     return np.log(sure) - np.log1p(-sure)
 
@@ -154,7 +159,8 @@ def stack(first: Pairs, second: Pairs) -> Pairs:
         codes.append(lookup[pairs.source])
     both = zip(first._columns[:-1], second._columns[:-1], strict=True)
     columns: list[Any] = [np.concatenate(halves) for halves in both]
-    return Pairs(*[*columns, np.concatenate(codes), tuple(table)])
+    times = np.concatenate([first.times, second.times])
+    return Pairs(*[*columns, np.concatenate(codes), tuple(table), times])
 
 
 def canonical(pairs: Pairs, merge: Literal["sum", "max"]) -> Pairs:
@@ -196,6 +202,7 @@ def canonical(pairs: Pairs, merge: Literal["sum", "max"]) -> Pairs:
         np.logical_or.reduceat(ordered.hard, starts),
         source,
         sources,
+        reduce(ordered.times, starts),
     )
 
 
@@ -218,7 +225,7 @@ def _merge_confidence(confidence: FloatArray, starts: IntArray, merge: str) -> F
     total = np.add.reduceat(odds, starts)
     counts = np.add.reduceat(stated.astype(np.int64), starts)
     merged = 1.0 / (1.0 + np.exp(-total))
-    # a single statement keeps its number to the last bit
+    # a single constraint keeps its number to the last bit
     merged = np.where(counts == 1, np.fmax.reduceat(confidence, starts), merged)
     return np.where(counts == 0, np.nan, merged)
 
@@ -242,7 +249,7 @@ def _merge_sources(ordered: Pairs, starts: IntArray) -> tuple[NDArray[np.int32],
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """One statement about many items, never written out as pairs.
+    """One constraint about many items, never written out as pairs.
 
     Attributes
     ----------
@@ -256,7 +263,7 @@ class Group:
     names : tuple
         The user's name for each code.
     weight : float or None
-        None for a hard statement; else the strength of each pair that it stands for.
+        None for a hard constraint; else the strength of each pair that it stands for.
     source : str or None
         Who or what said it.
     """
@@ -289,6 +296,11 @@ class Group:
         """Whether it has an effect: every group but a soft one of weight 0."""
         return self.weight is None or self.weight > 0
 
+    @property
+    def n_stated(self) -> int:
+        """What a person would count: labels, one an item; of the other kinds, groups."""
+        return len(self.items) if self.kind == "label" else self.n_codes
+
     def counts(self) -> IntArray:
         """Number of items of each code."""
         return np.bincount(self.codes, minlength=self.n_codes).astype(np.int64)
@@ -303,13 +315,13 @@ class Group:
         return np.array([rank[name] for name in self.names], dtype=np.int64)
 
     def n_pairs(self) -> int:
-        """Number of pairs that the statement stands for."""
+        """Number of pairs that the constraint stands for."""
         every = _choose_two(len(self.items))
         within = int(sum(_choose_two(count) for count in self.counts().tolist()))
         return {"label": every, "distinct": within, "across": every - within}[self.kind]
 
     def take(self, keep: BoolArray, new_number: IntArray) -> Group | None:
-        """The statement among the items of `keep`, renumbered; None where it says nothing."""
+        """The constraint among the items of `keep`, renumbered; None where it says nothing."""
         inside = keep[self.items]
         if not inside.any():
             return None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie._notebook import as_html
 from coterie._words import format_number
 from coterie.constraints._model.statements import CANNOT_LINK, MUST_LINK, Group, IntArray, Pairs
 from coterie.constraints._reading.frames import build_frame
@@ -18,8 +19,10 @@ from coterie.constraints._reading.inputs import Ids, item_name
 
 if TYPE_CHECKING:
     from coterie.constraints._constraints import Constraints
+    from coterie.constraints._model.frozen_items import FrozenItems
 
 _SHOWN = 10
+HEAD = ("kind", "items", "weight", "source")
 
 
 @dataclass(frozen=True)
@@ -102,10 +105,12 @@ class Violations:
         The broken pairs with weight, confidence, hardness and source.
     groups : tuple of BrokenGroup
         The broken groups.
-    n_broken : int
-        Broken pairs, groups counted as the pairs that they stand for.
-    n_stated : int
-        All stated pairs that have an effect, counted in the same way.
+    n_broken, n_stated : int
+        Broken constraints, and all that have an effect, counted as they were stated: pairs, labels (one an
+        item), groups of a `distinct` or `across`. A label is broken where its item is away from most of its
+        label, or among others.
+    n_pairs : int
+        All stated pairs that have an effect, labels and groups counted as the pairs that they stand for.
     shortfalls : tuple of Shortfall
         Bounds on sizes that were missed, where the estimator has such; not counted in `n_broken`.
     """
@@ -113,13 +118,15 @@ class Violations:
     must_link: Pairs
     cannot_link: Pairs
     groups: tuple[BrokenGroup, ...]
+    n_broken: int
     n_stated: int
+    n_pairs: int
     ids: Ids | None = None
     shortfalls: tuple[Shortfall, ...] = ()
 
     @property
-    def n_broken(self) -> int:
-        """Number of broken pairs, groups counted as the pairs that they stand for."""
+    def n_broken_pairs(self) -> int:
+        """Number of broken pairs, labels and groups counted as the pairs that they stand for."""
         return self.must_link.n + self.cannot_link.n + sum(group.n_pairs for group in self.groups)
 
     @property
@@ -139,9 +146,20 @@ class Violations:
 
     def __repr__(self) -> str:
         missed = f", {len(self.shortfalls):,} bounds missed" if self.shortfalls else ""
-        return f"<Violations: {self.n_broken:,} of {self.n_stated:,} pairs broken{missed}>"
+        return f"<Violations: {self.n_broken:,} of {self.n_stated:,} constraints broken{missed}>"
+
+    def _repr_html_(self) -> str:
+        head, rows, rest = self._told()
+        return as_html(head, rows) + as_html("\n".join(rest))
 
     def __str__(self) -> str:
+        head, rows, rest = self._told()
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join([head, *(f"  {line}" for line in lines), *rest])
+
+    def _told(self) -> tuple[str, list[tuple[str, ...]], list[str]]:
+        """A sentence, the first rows of a table with its head, and what comes after it."""
         missed = [f"  {one}" for one in self.shortfalls[:_SHOWN]]
         if len(self.shortfalls) > _SHOWN:
             missed.append(f"  ... and {len(self.shortfalls) - _SHOWN:,} more.")
@@ -149,45 +167,29 @@ class Violations:
             are = "bound on sizes is" if len(self.shortfalls) == 1 else "bounds on sizes are"
             missed.insert(0, f"{len(self.shortfalls):,} {are} missed:")
         if not self.n_broken:
-            message = (
+            all_of = (
                 "The one constraint is" if self.n_stated == 1 else f"All {self.n_stated:,} constraints are"
             )
-            return "\n".join([f"{message} met.", *missed])
-        lines = [f"{self.n_broken:,} of {self.n_stated:,} constraints are broken (cost {self.cost:g})."]
-        rows = [("kind", "items", "weight", "source")]
-        for kind, table in ((MUST_LINK, self.must_link), (CANNOT_LINK, self.cannot_link)):
-            shown = table.take(slice(0, _SHOWN))
-            for (i, j), weight, hard, source in zip(
-                shown.ij.tolist(),
-                shown.weight.tolist(),
-                shown.hard.tolist(),
-                shown.source_names(),
-                strict=True,
-            ):
-                items = f"{item_name(self.ids, i)} - {item_name(self.ids, j)}"
-                rows.append((kind, items, "hard" if hard else f"{weight:g}", source or ""))
+            return f"{all_of} met.", [], missed
+        head = f"{self.n_broken:,} of {self.n_stated:,} constraints are broken (cost {self.cost:g})."
+        rows = self.first_rows()
+        left_out = self.must_link.n + self.cannot_link.n + len(self.groups) - len(rows)
+        more = [f"  ... and {left_out:,} more rows; see to_frame()."] if left_out else []
+        return head, [HEAD, *rows], more + missed
+
+    def first_rows(self) -> list[tuple[str, ...]]:
+        """Kind, items, weight and source of the first broken constraints, in words; `to_frame` has all."""
+        rows = pair_rows(MUST_LINK, self.must_link, self.ids)
+        rows += pair_rows(CANNOT_LINK, self.cannot_link, self.ids)
         for group in self.groups[:_SHOWN]:
-            where = "clusters " + ", ".join(map(str, group.clusters[:5]))
-            named = ", ".join(item_name(self.ids, item) for item in group.items[:3])
-            more = ", ..." if len(group.items) > 3 else ""
-            items = f"{group.name}: {group.n_items:,} items in {where} (see {named}{more})"
-            rows.append(
-                (
-                    group.kind,
-                    items,
-                    "hard" if group.weight is None else f"{group.weight:g}",
-                    group.source or "",
-                )
+            named = ", ".join(
+                [item_name(self.ids, i) for i in group.items[:3]] + ["..."] * (len(group.items) > 3)
             )
-        widths = [max(len(row[column]) for row in rows) for column in range(4)]
-        for row in rows:
-            lines.append(
-                "  " + "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
-            )
-        left_out = self.must_link.n + self.cannot_link.n + len(self.groups) - (len(rows) - 1)
-        if left_out:
-            lines.append(f"  ... and {left_out:,} more rows; see to_frame().")
-        return "\n".join([*lines, *missed])
+            where = ", ".join(map(str, group.clusters[:5]))
+            items = f"{group.name}: {group.n_items:,} items in clusters {where} (see {named})"
+            weight = "hard" if group.weight is None else f"{group.weight:g}"
+            rows.append((group.kind, items, weight, group.source or ""))
+        return rows
 
     def to_frame(self, library: str | None = None) -> Any:
         """Return a data frame with one row a broken pair, and one row an item of each broken group.
@@ -220,18 +222,50 @@ class Violations:
         return build_frame({name: [row[at] for row in rows] for at, name in enumerate(names)}, library)
 
 
+def pair_rows(kind: str, table: Pairs, ids: Ids | None) -> list[tuple[str, ...]]:
+    """The first pairs as rows of a table to print: kind, items, weight, source."""
+    shown = table.take(slice(0, _SHOWN))
+    said = shown.weight.tolist(), shown.hard.tolist(), shown.source_names()
+    rows = zip(shown.ij.tolist(), *said, strict=True)
+    named = [(f"{item_name(ids, i)} - {item_name(ids, j)}", *rest) for (i, j), *rest in rows]
+    return [(kind, pair, "hard" if hard else f"{w:g}", who or "") for pair, w, hard, who in named]
+
+
 def find_violations(c: Constraints, labels: Any) -> Violations:
     """See `Constraints.violations`."""
-    found = check_labels(labels, c.n_items)
+    found = labels_of(c, labels)
     must, cannot = c.must_table, c.cannot_table
     a, b = (found[must.ij[:, end]] for end in (0, 1))
     split = must.active & ((a != b) | (a < 0))
     a, b = (found[cannot.ij[:, end]] for end in (0, 1))
     joined = cannot.active & (a == b) & (a >= 0)
     groups = [group for group in c.groups if group.active]
-    broken = [entry for group in groups for entry in _broken(group, found[group.items])]
-    n_stated = int(must.active.sum() + cannot.active.sum()) + sum(group.n_pairs() for group in groups)
-    return Violations(must.take(split), cannot.take(joined), tuple(broken), n_stated, c._ids)
+    broken = [_broken(group, found[group.items]) for group in groups]
+    n_active, n_broken = int(must.active.sum() + cannot.active.sum()), int(split.sum() + joined.sum())
+    return Violations(
+        must.take(split),
+        cannot.take(joined),
+        tuple(entry for entries in broken for entry in entries),
+        n_broken + sum(map(_n_broken, groups, broken)),
+        n_active + sum(group.n_stated for group in groups),
+        n_active + sum(group.n_pairs() for group in groups),
+        c._ids,
+    )
+
+
+def _n_broken(group: Group, entries: list[BrokenGroup]) -> int:
+    """How many of its labels or groups are broken, as `Group.n_stated` counts them."""
+    items = np.unique([item for entry in entries for item in entry.items])
+    if group.kind == "label":
+        return len(items)
+    return len(np.unique(group.codes[np.searchsorted(group.items, items)]))
+
+
+def labels_of(c: FrozenItems, labels: Any) -> NDArray[Any]:
+    """One whole number an item; a series goes by its names where the constraints have some."""
+    places = c._places(labels, "labels")
+    found = check_labels(labels, c.n_items)
+    return found if places is None else found[np.argsort(places)]
 
 
 def check_labels(labels: Any, n_items: int) -> NDArray[Any]:

@@ -35,6 +35,7 @@ from coterie.constraints._reading.inputs import (
     read_pairs,
     read_source,
     read_weight,
+    row_names,
 )
 
 
@@ -101,7 +102,7 @@ class Buildable(FrozenItems):
         --------
         >>> from coterie import Constraints
         >>> Constraints.from_labels([0, 0, 1, -1, -1])
-        Constraints(5 items: 3 labelled in 2 classes)
+        Constraints(5 items: 3 labelled in 2 classes (0: 0, 1: 0, 2: 1))
         """
         return cls._from_group("label", y, weight, source, ids, "y")
 
@@ -140,6 +141,8 @@ class Buildable(FrozenItems):
         cls, kind: Any, values: Any, weight: float | None, source: str | None, ids: Any, name: str
     ) -> Self:
         n_items, group = _build.group_statement(kind, values, weight, source, name)
+        index = row_names(values) if ids is None else None  # labels of a series carry its names
+        ids = index if index is not None and index.is_unique else ids
         names = None if ids is None else Ids(ids)
         infer_n_items(n_items, names)
         return cls._from_parts(n_items, NO_PAIRS, NO_PAIRS, (group,) if len(group.items) else (), names)
@@ -341,7 +344,7 @@ class Buildable(FrozenItems):
         >>> from coterie import Constraints
         >>> sets = ["snow"] * 12 + ["rock"] * 2
         >>> Constraints.sample_class_sets(sets, random_state=0)
-        Constraints(14 items: 12 cannot-links)
+        Constraints(14 items: 12 cannot-links (0-12, 1-12, 2-12, ...))
         """
         n_items, pairs = _sample.sample_class_sets(sets, fanout, n_stars, random_state)
         return cls(None, pairs, n_items=n_items, hard=hard)

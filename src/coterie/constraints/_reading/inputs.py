@@ -49,12 +49,27 @@ def whole_number(value: Any, name: str, low: int) -> int:
     return int(value)
 
 
+def row_names(X: Any) -> Any:
+    """The index of a frame or series, which names its rows; None where there is none, or a default one."""
+    index = getattr(X, "index", None)
+    if index is None or callable(index):  # a list has a method of that name
+        return None
+    counts = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+    return None if counts else index
+
+
 class Ids:
-    """The user's own name of each item, in row order; unique and hashable."""
+    """The user's own name of each item, in row order; unique and hashable.
+
+    `index` is what a frame of these rows may call them instead: the index of the series that the ids came in,
+    or row numbers where some rows were taken. It is empty where labels in it are ids of other rows.
+    """
 
     values: NDArray[Any]
+    index: NDArray[Any] | None
 
-    def __init__(self, values: Any) -> None:
+    def __init__(self, values: Any, index: Any = None) -> None:
+        index = row_names(values) if index is None else index
         array = as_vector(values.values if isinstance(values, Ids) else values)
         if array.ndim != 1:
             raise ValueError(f"ids must be one-dimensional, one per item; got shape {array.shape}.")
@@ -69,6 +84,8 @@ class Ids:
                 )
         self.values = frozen(array)
         self._rows = rows
+        labels = None if index is None else np.asarray(index)
+        self.index = None if labels is None or not rows.keys().isdisjoint(labels.tolist()) else labels
         self._rows_of_text: dict[str, int] | None = None
 
     def __len__(self) -> int:
@@ -80,7 +97,41 @@ class Ids:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Ids, (self.values,)
+        return Ids, (self.values, self.index)
+
+    def take(self, rows: IntArray) -> Ids:
+        """The ids of some rows."""
+        labels = np.arange(len(self)) if self.index is None else self.index
+        # a row number that is an id too could be read either way: then the ids alone count
+        clear = len(labels) == len(self) and self._rows.keys().isdisjoint(labels.tolist())
+        return Ids(self.values[rows], labels[rows] if clear else labels[:0])
+
+    def same_rows(self, other: Ids) -> bool:
+        """Whether both name the same rows, be it by id or by what their frame calls them."""
+        both = self, other
+        (a, a_index), (b, b_index) = ((x.values.tolist(), np.asarray(x.index).tolist()) for x in both)
+        return a in (b, b_index) or a_index == b
+
+    def places(self, names: Any, what: str) -> IntArray:
+        """The item that each name in an index is; `what` has that index."""
+        if np.array_equal(as_vector(names), self.values):
+            return np.arange(len(self))
+        try:
+            wanted = Ids(names).values
+        except ValueError as error:
+            raise ValueError(f"the index of {what} names rows: {error}") from None
+        found, table = wanted.tolist(), self._rows
+        if self.index is not None and not (found and found[0] in table and len(self.index)):
+            table = {label: row for row, label in enumerate(self.index.tolist())}
+        try:
+            return np.array([table[name] for name in found], dtype=np.int64)
+        except KeyError as error:
+            first = ", ".join(repr(key) for key in self.values[:3].tolist())
+            raise ValueError(
+                f"{what} has a row {error.args[0]!r}, and the constraints do not say which item that is; "
+                f"their ids begin {first}, ... Rows are matched by name where both have names: give {what} "
+                "the ids as its index, or pass it without names (to_numpy()), in the order of the ids."
+            ) from None
 
     def _by_text(self) -> dict[str, int]:
         by_text: dict[str, int] = {}

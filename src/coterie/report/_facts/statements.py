@@ -119,15 +119,15 @@ def _group(outcomes: Outcomes, group: Group) -> GroupRow:
     found = outcomes.group_violations(group, outcomes.labels)
     before = None
     if outcomes.plain is not None:
-        before = outcomes.group_violations(group, outcomes.plain).n_broken
+        before = outcomes.group_violations(group, outcomes.plain).n_broken_pairs
     words = [_broken(outcomes, one) for one in found.groups[:MOST_BROKEN]]
     return GroupRow(
         kind=group.kind,
         text=message,
         strength="hard" if group.weight is None else number(group.weight),
         source=group.source,
-        n_pairs=found.n_stated,
-        n_broken=found.n_broken,
+        n_pairs=found.n_pairs,
+        n_broken=found.n_broken_pairs,
         n_broken_plain=before,
         broken=tuple(words),
         left_out=len(found.groups) - len(words),
