@@ -199,6 +199,8 @@ class Account:
     distances : callable or None
         A function of some rows of X to their distances to all clusters; None: it has none of its own, and the
         means of the clusters stand for them.
+    predict : callable or None
+        A function of new rows to their clusters; None: there is none, and they go with the nearest item.
     centre : str
         What the centre of a cluster is, where the method itself has none.
     measure, cost : str, callable or None
@@ -240,6 +242,7 @@ class Account:
     weighted: bool = False
     metric: str = "euclidean"
     distances: Callable[[Any], Floats] | None = None
+    predict: Callable[[Any], Index] | None = None
     centre: str = ""
     measure: str = "distance"
     cost: Callable[[Any, Index, Floats | None], float | None] | None = None
@@ -287,6 +290,7 @@ def read_account(model: Any) -> Account:
         weighted=bool(getattr(model, "_weighted", False)),
         metric=metric,
         distances=transform,
+        predict=getattr(model, "predict", None),
         centre=CENTRES[metric] if transform is None else "",
         price=_price(model, transform is not None),
         trace=_trace(model),

@@ -106,9 +106,7 @@ def methods(json: Json = False) -> int:
 def apply(
     model: Annotated[
         Path,
-        typer.Argument(
-            help="The folder of a run, or its model.joblib (load only what you trust).", readable=False
-        ),
+        typer.Argument(help="The folder of a run, or its model.skops.", readable=False),
     ],
     data: Annotated[Path, typer.Argument(help="New rows, with the columns of the run.", readable=False)],
     out: option.File = None,
@@ -124,9 +122,7 @@ def apply(
 
 @app.command()
 def report(
-    run: Annotated[
-        Path, typer.Argument(help="The folder of a run (load only what you trust).", readable=False)
-    ],
+    run: Annotated[Path, typer.Argument(help="The folder of a run.", readable=False)],
     map: option.MapColumns = None,
     title: Title = None,
     json: Json = False,

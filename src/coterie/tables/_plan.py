@@ -105,8 +105,8 @@ def plan_features(
         raise table.error(f"no column is left to cluster by: {why}.")
     return FeaturePlan(
         tuple(uses),
-        dates=frozenset(decided.dates),
-        in_days=frozenset(decided.in_days),
+        dates=sorted(decided.dates),
+        in_days=sorted(decided.in_days),
         scale=scale,
         impute=impute,
         is_matrix=table.frame is None,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coterie._words import count_of
 from coterie.cli._job.output_folder import whole_file
-from coterie.cli._job.saved import load_model
+from coterie.cli._job.saved import load_model, row_keys
 from coterie.cli._speak.screen import Screen
 from coterie.cli._speak.trouble import DONE, Trouble, message_of
+
+if TYPE_CHECKING:
+    from coterie.base import Account
+    from coterie.tables import Table
 
 
 def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: bool, force: bool) -> int:
@@ -18,10 +22,7 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
 
     with screen.stage(f"reading {model}"):
         bundle, notes = load_model(model)
-    fitted, plan = bundle["model"], bundle["plan"]
-    if not hasattr(fitted, "predict"):
-        raise Trouble(f"{type(fitted).__name__} cannot label new rows; cluster them together with the old")
-    account = fitted.account()
+    plan, account = bundle["plan"], bundle["model"].account()
     with screen.stage(f"reading {data.name}"):
         table = read_table(data)
     if out is None:
@@ -34,15 +35,9 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
     with screen.stage("preparing the columns"):
         X = plan.transform(table, impute=impute)
     notes += [*table.notes, *plan.notes_of_last]
-    try:
-        with screen.stage("finding the nearest clusters"):
-            labels = fitted.predict(X)
-            probability = None if account.certainty is None else fitted.predict_proba(X).max(axis=1)
-    except (ValueError, TypeError) as error:
-        raise Trouble(message_of(error)) from None
-    if account.metric == "cosine":
-        labels, told_empty = _without_empty_rows(labels, X)
-        notes += told_empty
+    with screen.stage("finding the clusters"):
+        labels, probability, told = _labels(bundle, account, X, table)
+    notes += told
     column = free_name(table, "cluster")
     added = {column: labels}
     if probability is not None:
@@ -80,14 +75,78 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
     return DONE
 
 
-def _without_empty_rows(labels: Any, X: Any) -> tuple[Any, list[str]]:
+def _labels(bundle: dict[str, Any], account: Account, X: Any, table: Table) -> tuple[Any, Any, list[str]]:
+    """Labels, their probabilities where the model knows some, and what to say of them."""
+    import numpy as np
+
+    model = bundle["model"]
+    certainty = None if account.predict is None else account.certainty  # of a nearest item nobody knows
+    row = _rows_of_the_run(bundle, X, table)
+    new, old = np.flatnonzero(row < 0), np.flatnonzero(row >= 0)
+    labels = np.empty(len(row), dtype=np.int32)
+    labels[old] = model.labels_[row[old]]
+    probability = None if certainty is None else np.empty(len(row))
+    notes = []
+    if len(old):
+        was = "row was" if len(old) == 1 else "rows were"
+        notes.append(f"{len(old):,} {was} clustered in the run: the clusters are those of then.")
+    try:
+        if len(new) and account.predict is None:
+            labels[new] = model.labels_[_nearest(model, X[new], bundle["items"])]
+            rows = count_of(len(new), "new row")
+            notes.append(f"{rows} in the cluster of the nearest item: {type(model).__name__} has no centres.")
+        elif len(new):
+            labels[new] = account.predict(X[new])
+        if probability is not None:
+            probability[old] = certainty.own(model.labels_)[row[old]]
+            if len(new):
+                probability[new] = model.predict_proba(X[new]).max(axis=1)
+    except (ValueError, TypeError) as error:
+        raise Trouble(message_of(error)) from None
+    if account.metric == "cosine":
+        notes += _leave_out_empty(labels, X, new)
+    return labels, probability, notes
+
+
+def _rows_of_the_run(bundle: dict[str, Any], X: Any, table: Table) -> Any:
+    """The row of the run that each row is, by its values and by its id where there are ids; -1: it is new.
+
+    Of rows that are alike in all values the first stands for the first, and so on: what was known may have
+    parted them.
+    """
+    import numpy as np
+
+    then, now = bundle["rows"], row_keys(X)
+    order, order_now = (np.argsort(keys, kind="stable") for keys in (then, now))
+    first, behind = (np.searchsorted(then[order], now, side) for side in ("left", "right"))
+    rank = np.empty(len(now), dtype=np.int64)
+    rank[order_now] = np.arange(len(now)) - np.searchsorted(now[order_now], now[order_now])
+    row = np.full(len(now), -1)
+    old = behind > first
+    row[old] = order[(first + rank % np.maximum(behind - first, 1))[old]]
+    ids, column = bundle["model"].constraints_.ids, bundle["id_column"]
+    if ids is not None and column in table.names:
+        places = {str(name): at for at, name in enumerate(ids.tolist())}
+        named = np.array([places.get(str(name), -1) for name in table.column(column).to_list()])
+        same = (named >= 0) & (then[named] == now)
+        row[same] = named[same]
+    return row
+
+
+def _nearest(model: Any, X: Any, items: Any) -> Any:
+    """The nearest item of the run to each row, by the distance of the model."""
+    from sklearn.metrics import pairwise_distances_argmin
+
+    return pairwise_distances_argmin(X, items, metric=model.get_params().get("metric", "euclidean"))
+
+
+def _leave_out_empty(labels: Any, X: Any, new: Any) -> list[str]:
     """Rows in which nothing known occurs point nowhere: they get -1, and it is said."""
     import numpy as np
 
-    empty = np.flatnonzero(np.asarray(abs(X).sum(axis=1)).ravel() == 0)
+    empty = new[np.asarray(abs(X[new]).sum(axis=1)).ravel() == 0]
     if not len(empty):
-        return labels, []
+        return []
     some = ", ".join(map(str, empty[:5].tolist())) + (", ..." if len(empty) > 5 else "")
-    labels = labels.copy()
     labels[empty] = -1
-    return labels, [f"{count_of(len(empty), 'row')} with nothing that is known (row {some}): no cluster, -1."]
+    return [f"{count_of(len(empty), 'row')} with nothing that is known (row {some}): no cluster, -1."]

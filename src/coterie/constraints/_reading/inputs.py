@@ -42,6 +42,18 @@ def as_vector(values: Any) -> NDArray[Any]:
     return np.asarray(values)
 
 
+def as_text_array(values: NDArray[Any]) -> NDArray[Any]:
+    """Objects that are all text as an array of text, which files hold in one piece; others as they are."""
+    cells = values.tolist() if values.dtype == object else []
+    if not cells or set(map(type, cells)) != {str}:
+        return values
+    lengths = list(map(len, cells))
+    if len(cells) * max(lengths) > 4 * sum(lengths) + 2**20:  # one long text would blow up the others
+        return values
+    text = np.array(cells)
+    return text if text.tolist() == cells else values  # NumPy drops zeros at the end
+
+
 def whole_number(value: Any, name: str, low: int) -> int:
     """A whole number of at least `low`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
@@ -80,7 +92,7 @@ class Ids:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Ids, (self.values,)
+        return Ids, (as_text_array(self.values),)
 
     def _by_text(self) -> dict[str, int]:
         by_text: dict[str, int] = {}
