@@ -58,6 +58,27 @@ def test_check_explains_in_the_users_ids(coterie, people, tmp_path):
     assert coterie(*words, "-k", 2, "--json").json["status"] == "infeasible"
 
 
+def test_pairs_with_columns_of_other_names(coterie, people, tmp_path):
+    text = (tmp_path / "pairs.csv").read_text()
+    (tmp_path / "theirs.csv").write_text(text.replace("i,j,kind", "left,right,relation", 1).replace(",", ";"))
+    words = ["people.csv", "--id", "name", "-k", 3, "--pairs", "theirs.csv"]
+    answer = coterie("check", *words)
+    assert answer.code == 2
+    assert "lacks the columns i and j and kind" in answer.err
+    assert "--pair-columns left=i,right=j" in answer.err
+    words += ["--pair-columns", "left=i,right=j", "--pair-columns", "relation = kind"]
+    assert coterie("check", *words, "--json").json["n_must_link"] > 0
+    assert "constraints are met" in coterie("cluster", *words, "--no-report", "-o", "out").out
+    for names, told in (
+        ("left", "write NAME=i"),
+        ("lift=i", "no column 'lift'"),
+        ("left=x", "'x' is none of"),
+    ):
+        answer = coterie("check", *words[:-4], "--pair-columns", names)
+        assert (answer.code, told in answer.err, "--pair-columns" in answer.err) == (2, True, True)
+    assert coterie("check", *words[:5], "--pair-columns", "left=i").code == 2
+
+
 def test_check_takes_columns_too(coterie, people):
     answer = coterie("check", "people.csv", "--id", "name", "--across", "region", "-k", 2)
     assert answer.code == 3

@@ -75,7 +75,10 @@ def cluster(
     return work(request, Screen(json), target, force=force, title=title, report=report, plan_only=plan)
 
 
-@_command(["data", "pairs", "clusters", "id_column", "labels", "distinct", "across"], clusters=option.AnyK)
+@_command(
+    ["data", "pairs", "pair_columns", "clusters", "id_column", "labels", "distinct", "across"],
+    clusters=option.AnyK,
+)
 def check(request: Request, json: Json = False) -> int:
     """Say whether the statements can all be met, what collides, and what to drop."""
     from coterie.cli.commands.check import check as work

@@ -6,6 +6,7 @@ Bad input raises before anything is built. Nothing is dropped here but a must-li
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -29,6 +30,7 @@ _FORMS = {
     3: "must be a list of triples such as [(0, 1, 2), (5, 3, 4)]",
 }
 _LARGEST = 2**62
+_WHOLE_FLOAT = re.compile(r"(?<=\d)\.0*$")  # what 3.0 has beside 3
 
 
 def as_vector(values: Any) -> NDArray[Any]:
@@ -97,9 +99,10 @@ class Ids:
     def _by_text(self) -> dict[str, int]:
         by_text: dict[str, int] = {}
         for key, row in self._rows.items():
-            if by_text.setdefault(str(key), row) != row:
+            text = as_written(key)
+            if by_text.setdefault(text, row) != row:
                 raise ValueError(
-                    f"the ids of rows {by_text[str(key)]} and {row} are both written {str(key)!r}, so a file "
+                    f"the ids of rows {by_text[text]} and {row} are both written {text!r}, so a file "
                     "cannot tell them apart; make the ids differ as text."
                 )
         return by_text
@@ -107,11 +110,14 @@ class Ids:
     def row(self, name: Any, where: str, *, text: bool = False) -> int:
         """Return the row of an id; `text` compares by the written form, as files need."""
         table: dict[Any, int] = self._rows
+        if isinstance(name, float) and name not in table:
+            name = as_written(name)
         if text:
             if self._rows_of_text is None:
                 self._rows_of_text = self._by_text()
             table = self._rows_of_text
             name = name if name in table else name.strip()
+            name = name if name in table else _WHOLE_FLOAT.sub("", name)
         try:
             return table[name]
         except (KeyError, TypeError):  # not there, or not hashable
@@ -123,6 +129,11 @@ class Ids:
             hint = f" Did you mean {close[0]!r}?" if close else ""
             first = ", ".join(repr(key) for key in self.values[:3].tolist())
             raise ValueError(f"{where}: unknown id {name!r}; the ids begin {first}, ...{hint}") from None
+
+
+def as_written(name: Any) -> str:
+    """An id as text; a column with gaps makes 3.0 of 3, and it is 3 that was meant."""
+    return str(int(name) if isinstance(name, float) and name.is_integer() else name)
 
 
 def item_name(ids: Ids | None, item: int) -> str:
