@@ -237,6 +237,8 @@ class _Decision:
             how = f"true is 1 and false 0, {how}"
         elif dtype.is_temporal() or name in self.dates:
             self.in_days.add(name)
+            if dtype in (pl.Date, pl.Datetime):
+                self.dates.add(name)  # new rows, and those of a written CSV, have them as text
             how = f"in days, {how}" if dtype in (pl.Duration, pl.Time) else f"days since 1970, {how}"
         return self._with_missing(ColumnUse(name, "numeric", how, found.n_missing), "the median")
 

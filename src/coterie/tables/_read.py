@@ -14,6 +14,7 @@ from coterie.tables._columns.values import named
 from coterie.tables._errors import TableError, brief, no_column, quoted, why
 from coterie.tables._formats.arrays import quietly, read_mtx, read_npy, read_npz
 from coterie.tables._formats.csv import open_text_table, read_cells
+from coterie.tables._formats.excel import read_excel
 from coterie.tables._formats.json_lines import read_json_lines
 from coterie.tables._formats.lines import TextFile
 from coterie.tables._formats.panics import quiet_panics
@@ -23,7 +24,7 @@ from coterie.tables._table import Table
 TEXT_ENDINGS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 _MATRICES = {".npy": read_npy, ".npz": read_npz, ".mtx": read_mtx, ".mtx.gz": read_mtx}
 JSON_ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
-_ENDINGS = ".csv, .tsv, .parquet, .jsonl, .ndjson, .npy, .npz and .mtx (.gz after those of text)"
+_ENDINGS = ".csv, .tsv, .xlsx, .parquet, .jsonl, .ndjson, .npy, .npz and .mtx (.gz after those of text)"
 
 
 def ending(path: Path) -> str:
@@ -33,7 +34,7 @@ def ending(path: Path) -> str:
 
 
 def read_table(path: str | os.PathLike[str], *, only: Sequence[str] | None = None) -> Table:
-    """Read a file: CSV, TSV, Parquet, JSON lines, NPY, NPZ or MatrixMarket, by its ending.
+    """Read a file: CSV, TSV, Excel, Parquet, JSON lines, NPY, NPZ or MatrixMarket, by its ending.
 
     Parameters
     ----------
@@ -93,6 +94,8 @@ def _read(path: Path, kind: str, only: Sequence[str] | None) -> Table:
         return _read_json(path, only)
     if kind == ".parquet":
         return _read_parquet(path, only)
+    if kind == ".xlsx":
+        return _chosen(path, *read_excel(path), only)
     if kind in _MATRICES:
         return Table(path, matrix=quietly(_MATRICES[kind], path))
     what = f"unknown ending {quoted(kind)}" if kind else "the name has no ending"
@@ -133,12 +136,17 @@ def _read_parquet(path: Path, only: Sequence[str] | None) -> Table:
 
 def _read_json(path: Path, only: Sequence[str] | None) -> Table:
     state = path.stat()
-    frame, notes = read_json_lines(TextFile.of(path), only)
+    table = _chosen(path, *read_json_lines(TextFile.of(path), only), only)
+    if only is None:
+        table.stamp = (state.st_size, state.st_mtime_ns)
+    return table
+
+
+def _chosen(path: Path, frame: pl.DataFrame, notes: list[str], only: Sequence[str] | None) -> Table:
+    """Those columns that are asked for."""
     _check_names(only, frame.columns)
     table = _framed(path, frame if only is None else frame.select(named(only)), only, frame.height)
     table.notes = tuple(notes)
-    if only is None:
-        table.stamp = (state.st_size, state.st_mtime_ns)
     return table
 
 

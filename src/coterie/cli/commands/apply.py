@@ -26,7 +26,7 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
     with screen.stage(f"reading {data.name}"):
         table = read_table(data)
     if out is None:
-        ending = ".csv" if table.frame is None else data.suffix
+        ending = ".csv" if table.frame is None or data.suffix.lower() == ".xlsx" else data.suffix
         if ending == ".gz":
             ending = data.suffixes[-2]
         out = Path(f"{data.name.split('.')[0] or 'table'}-clusters{ending}")

@@ -209,8 +209,8 @@ def _check_names(columns: dict[str, list[Any]]) -> None:
     if lacking not in ([], ["j"]):  # groups need no j
         them = " and ".join(name for name in lacking if name != "j" or "group" not in columns)
         raise ValueError(
-            f"the table lacks the column{'s' * (' ' in them)} {them}; it has {', '.join(columns) or 'none'}. A "
-            'row says i, j, kind (must-link or cannot-link); other names go into columns={"left": "i", ...}.'
+            f"the table lacks the column{'s' * (' ' in them)} {them}; it has {', '.join(columns) or 'none'}. "
+            'Rows say i, j, kind (must-link or cannot-link); other names go into columns={"left": "i", ...}.'
         )
     for name in set(columns) - _COLUMNS:
         meant = difflib.get_close_matches(name.lower(), _COLUMNS - set(columns), n=1, cutoff=0.8)

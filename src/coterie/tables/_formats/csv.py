@@ -55,14 +55,14 @@ def open_text_table(lines: TextFile, usual: str) -> TextTable:
         raise
     except csv.Error as error:
         raise quoting_error(error, 1) from None
-    names, notes = _names(header)
+    names, notes = column_names(header)
     if separator != usual:
         notes.append(f"Cells are separated by {_SEPARATORS[separator]}.")
     end_of_line = "\r" if b"\r" in head and b"\n" not in head else "\n"
     return TextTable(lines, separator, end_of_line, names, tuple(notes))
 
 
-def _names(header: list[str]) -> tuple[tuple[str, ...], list[str]]:
+def column_names(header: list[str]) -> tuple[tuple[str, ...], list[str]]:
     """Names of the columns: all different, none empty but the first, as row names are written."""
     names = [name.strip() for name in header]
     notes = []
