@@ -89,18 +89,7 @@ class FeaturePlan:
         return [column.name for column in self.columns if column.use == use]
 
     def fit(self, table: Table) -> Any:
-        """Build the matrix, and keep what new rows need.
-
-        Parameters
-        ----------
-        table : Table
-            The table for which the plan was made.
-
-        Returns
-        -------
-        ndarray or CSR matrix of float
-            One row a row, one column a feature.
-        """
+        """The matrix, dense or CSR, of the table for which the plan was made; keeps what new rows need."""
         self.notes, self.metric = self._planned_notes(), self._planned_metric()
         self._is_fitted = False
         vars(self).pop("features", None)
@@ -121,19 +110,9 @@ class FeaturePlan:
         return X
 
     def transform(self, table: Table, *, impute: bool = False) -> Any:
-        """The same columns for new rows.
+        """The same columns for new rows: by name, in any order, those of a matrix by number.
 
-        Parameters
-        ----------
-        table : Table
-            New rows; columns go by name, in any order, those of a matrix by number.
-        impute : bool
-            Fill missing values, even if the plan was made to refuse them.
-
-        Returns
-        -------
-        ndarray or CSR matrix of float
-            One row a row, with the columns that `fit` gave.
+        With `impute` missing values are filled, even if the plan was made to refuse them.
         """
         if not self._is_fitted:
             raise ValueError("this plan has not been fitted; call fit first.")

@@ -36,23 +36,8 @@ def ending(path: Path) -> str:
 def read_table(path: str | os.PathLike[str], *, only: Sequence[str] | None = None) -> Table:
     """Read a file: CSV, TSV, Excel, Parquet, JSON lines, NPY, NPZ or MatrixMarket, by its ending.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    only : sequence of str, optional
-        Keep these columns alone; a large file is then read faster. Rows that are too long are found by
-        reading all columns only.
-
-    Returns
-    -------
-    Table
-        What was read.
-
-    Raises
-    ------
-    TableError
-        For whatever is wrong with the file, in one line.
+    With `only` these columns alone: a large file is then read faster, but rows that are too long go unseen.
+    Whatever is wrong with the file ends in a `TableError` of one line.
     """
     path = Path(path)
     try:
@@ -151,10 +136,10 @@ def _chosen(path: Path, frame: pl.DataFrame, notes: list[str], only: Sequence[st
 
 
 def _framed(path: Path, frame: pl.DataFrame, only: Sequence[str] | None, n_rows: int) -> Table:
-    if not n_rows:
-        raise TableError("the table has no rows.")
     if not frame.width and only is None:
         raise TableError("the table has no columns.")
+    if not n_rows:
+        raise TableError("the table has no rows.")
     return Table(path, frame=frame, n_rows=n_rows)
 
 

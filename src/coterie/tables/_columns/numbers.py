@@ -72,7 +72,7 @@ class Numbers:
     def _read(self, table: Table, name: str) -> Floats:
         """A column as floats, NaN where nothing is; raises if a new table holds something else there."""
         if table.frame is not None:
-            self._check_type(table, name, table.frame.schema[name])
+            self._check_type(table, name, table.frame.get_column(name).dtype)  # the schema is made anew
         return numbers_of(table, name, name in self.dates)
 
     def _check_type(self, table: Table, name: str, dtype: pl.DataType) -> None:

@@ -1,18 +1,15 @@
 """The text format of MatrixMarket: a header, sizes, and then numbers.
 
-SciPy's reader (1.17.1) brings the process down on dense files that are cut off or hold something else than
-numbers. Here polars reads the numbers if they stand line by line with single blanks, else NumPy, and they
-are counted.
+SciPy's reader (1.17.1) brings the process down on files that are cut off ("... -2e") or hold something else
+than numbers, and takes symmetric files that are too short. Here NumPy reads the numbers; they are counted.
 """
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from coterie.tables._errors import TableError, quoted
@@ -40,7 +37,7 @@ def read_matrix_market(lines: TextFile) -> Any:
         while line.startswith(b"%") or (line and not line.strip()):
             line = file.readline()
         sizes = _sizes(line, 3 if form == "coordinate" else 2)
-        numbers = _numbers(file.read(), _FIELDS[field] if form == "coordinate" else 1)
+        numbers = _numbers(file.read())
     if form == "array":
         return _dense(numbers, sizes[0], sizes[1], _SIGNS[symmetry])
     return _sparse(numbers, sizes, _FIELDS[field], _SIGNS[symmetry])
@@ -66,15 +63,10 @@ def check_shape(n_rows: int, n_columns: int) -> None:
         )
 
 
-def _numbers(body: bytes, width: int) -> NDArray[np.float64]:
-    """All numbers of the text, which holds nothing else; usually `width` of them a line."""
+def _numbers(body: bytes) -> NDArray[np.float64]:
+    """All numbers of the text, which holds nothing else."""
     if not body.strip():
         return np.empty(0)
-    with contextlib.suppress(pl.exceptions.PolarsError):
-        columns = {str(at): pl.Float64 for at in range(width)}
-        frame = pl.read_csv(body, has_header=False, separator=" ", schema=columns, quote_char=None)
-        if not any(frame.null_count().row(0)):
-            return frame.to_numpy(order="c").ravel()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
