@@ -25,19 +25,9 @@ _WIDE = 200
 class FeaturePlan:
     """What becomes of each column, and the matrix that follows from it. Made by `plan_features`.
 
-    Attributes
-    ----------
-    columns : tuple of ColumnUse
-        What becomes of each column, and why.
-    metric : {"sqeuclidean", "cosine"}
-        The distance that suits: cosine for text alone and for sparse matrices of counts, unless some row is
-        empty. Settled by `fit`.
-    notes : tuple of str
-        Sentences that a run should print; `fit` adds to them.
-    features : tuple of Feature
-        What each column of the matrix means; there after `fit`.
-    notes_of_last : tuple of str
-        What the last `transform` has to say.
+    `metric` is the distance that suits, settled by `fit`: cosine for text alone and for sparse matrices of
+    counts, unless some row is empty. `notes` are sentences that a run should print, to which `fit` adds;
+    `notes_of_last` are those of the last `transform`.
     """
 
     def __init__(
