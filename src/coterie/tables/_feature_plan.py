@@ -62,8 +62,12 @@ class FeaturePlan:
         return f"<FeaturePlan: {used:,} of {count_of(len(self.columns), 'column')} used, {self.metric}>"
 
     @property
+    def _words(self) -> list[Any]:
+        return [*self._categories, *self._texts]
+
+    @property
     def _parts(self) -> Sequence[Any]:
-        return (self._numbers, *self._categories, *self._texts)
+        return (self._numbers, *self._words)
 
     @cached_property
     def features(self) -> tuple[Feature, ...]:
@@ -91,7 +95,7 @@ class FeaturePlan:
         self._check_columns(table)
         if self.is_matrix:
             self._n_columns = len(table.names)
-        blocks = [words.learn(table) for words in (*self._categories, *self._texts)]
+        blocks = [words.learn(table) for words in self._words]
         X = self._assemble(table, blocks)
         self._settle_metric(X)
         if self._texts:
@@ -116,7 +120,7 @@ class FeaturePlan:
             if extra:
                 are = "column is" if len(extra) == 1 else "columns are"
                 notes.append(f"{len(extra):,} {are} new and not used: {listed(map(shown, extra))}.")
-            blocks = [words.encode(table, impute) for words in (*self._categories, *self._texts)]
+            blocks = [words.encode(table, impute) for words in self._words]
             sentences = (one.unseen(block) for one, block in zip(self._categories, blocks, strict=False))
             notes += [note for note in sentences if note]
             X = self._assemble(table, blocks, impute)

@@ -79,26 +79,22 @@ def _labels(bundle: dict[str, Any], account: Account, X: Any, table: Table) -> t
     """Labels, their probabilities where the model knows some, and what to say of them."""
     import numpy as np
 
-    model = bundle["model"]
-    certainty = None if account.predict is None else account.certainty  # of a nearest item nobody knows
+    model, notes = bundle["model"], []
+    predict, certainty = account.predict, account.certainty
     row = _rows_of_the_run(bundle, X, table)
     new, old = np.flatnonzero(row < 0), np.flatnonzero(row >= 0)
-    labels = np.empty(len(row), dtype=np.int32)
-    labels[old] = model.labels_[row[old]]
-    probability = None if certainty is None else np.empty(len(row))
-    notes = []
     if len(old):
         was = "row was" if len(old) == 1 else "rows were"
         notes.append(f"{len(old):,} {was} clustered in the run: the clusters are those of then.")
+    if len(new) and predict is None:
+        rows = count_of(len(new), "new row")
+        notes.append(f"{rows} in the cluster of the nearest item: {type(model).__name__} has no centres.")
+    labels, probability = model.labels_[row], None
     try:
-        if len(new) and account.predict is None:
-            labels[new] = model.labels_[_nearest(model, X[new], bundle["items"])]
-            rows = count_of(len(new), "new row")
-            notes.append(f"{rows} in the cluster of the nearest item: {type(model).__name__} has no centres.")
-        elif len(new):
-            labels[new] = account.predict(X[new])
-        if probability is not None:
-            probability[old] = certainty.own(model.labels_)[row[old]]
+        if len(new):
+            labels[new] = _nearest(bundle, X[new]) if predict is None else predict(X[new])
+        if certainty is not None and predict is not None:  # of a nearest item nobody knows
+            probability = certainty.own(model.labels_)[row]
             if len(new):
                 probability[new] = model.predict_proba(X[new]).max(axis=1)
     except (ValueError, TypeError) as error:
@@ -133,11 +129,12 @@ def _rows_of_the_run(bundle: dict[str, Any], X: Any, table: Table) -> Any:
     return row
 
 
-def _nearest(model: Any, X: Any, items: Any) -> Any:
-    """The nearest item of the run to each row, by the distance of the model."""
+def _nearest(bundle: dict[str, Any], X: Any) -> Any:
+    """The cluster of the nearest item of the run, by the distance of the model."""
     from sklearn.metrics import pairwise_distances_argmin
 
-    return pairwise_distances_argmin(X, items, metric=model.get_params().get("metric", "euclidean"))
+    metric = bundle["model"].get_params().get("metric", "euclidean")
+    return bundle["model"].labels_[pairwise_distances_argmin(X, bundle["items"], metric=metric)]
 
 
 def _leave_out_empty(labels: Any, X: Any, new: Any) -> list[str]:

@@ -59,7 +59,9 @@ class Numbers:
                 out[:, at] = self._scaled(values, at)
             far = ~np.isfinite(out[:, at])
             if far.any():
-                raise table.error(f"column {quoted(name)} is far out of range in {in_row(far.argmax())}.")
+                raise table.error(
+                    f"column {quoted(name)} is far out of range in {in_row(int(far.argmax()))}."
+                )
 
     def features(self) -> list[Feature]:
         """One a column."""
@@ -94,7 +96,7 @@ class Numbers:
         assert self.medians is not None
         missing, infinite = np.isnan(values), np.isinf(values)
         if infinite.any():
-            row = in_row(infinite.argmax())
+            row = in_row(int(infinite.argmax()))
             raise table.error(f"column {quoted(self.names[at])} is infinite in {row}.")
         if not missing.any():
             return values
