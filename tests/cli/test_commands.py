@@ -64,7 +64,7 @@ def test_pairs_with_columns_of_other_names(coterie, people, tmp_path):
     words = ["people.csv", "--id", "name", "-k", 3, "--pairs", "theirs.csv"]
     answer = coterie("check", *words)
     assert answer.code == 2
-    assert "lacks the columns i and j and kind" in answer.err
+    assert "lacks the columns i, j, kind" in answer.err
     assert "--pair-columns left=i,right=j" in answer.err
     words += ["--pair-columns", "left=i,right=j", "--pair-columns", "relation = kind"]
     assert coterie("check", *words, "--json").json["n_must_link"] > 0

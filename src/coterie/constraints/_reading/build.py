@@ -195,19 +195,19 @@ def renamed(columns: dict[str, list[Any]], names: Mapping[str, str] | None) -> d
         if ours not in _COLUMNS:
             raise ValueError(f"columns: {ours!r} is none of {', '.join(sorted(_COLUMNS))}.")
         if name not in columns:
-            raise ValueError(
-                f"columns: there is no column {name!r}; there are {', '.join(columns) or 'none'}."
-            )
-    others = {name: cells for name, cells in columns.items() if name not in {*names, *names.values()}}
+            raise ValueError(f"columns: there is no column {name!r}; there are {', '.join(columns)}.")
+    taken = {*names, *names.values()}
     if len(set(names.values())) < len(names):
         raise ValueError(f"columns: {', '.join(names)} cannot be two of one kind; got {dict(names)}.")
-    return {ours: columns[name] for name, ours in names.items()} | others
+    return {
+        names.get(name, name): cells for name, cells in columns.items() if name in names or name not in taken
+    }
 
 
 def _check_names(columns: dict[str, list[Any]]) -> None:
     lacking = [name for name in ("i", "j", "kind") if name not in columns]
     if lacking not in ([], ["j"]):  # groups need no j
-        them = " and ".join(name for name in lacking if name != "j" or "group" not in columns)
+        them = ", ".join(name for name in lacking if name != "j" or "group" not in columns)
         raise ValueError(
             f"the table lacks the column{'s' * (' ' in them)} {them}; it has {', '.join(columns) or 'none'}. "
             'Rows say i, j, kind (must-link or cannot-link); other names go into columns={"left": "i", ...}.'
