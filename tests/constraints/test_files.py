@@ -235,7 +235,7 @@ def test_columns_of_other_names(tmp_path):
         ({"lift": "i"}, r"no column 'lift'; there are left, right"),
         ({"left": "from"}, r"'from' is none of .*confidence"),
         ({"left": "i", "right": "i"}, r"left, right cannot be two of one kind"),
-        ({"left": "i"}, r"lacks the columns j and kind.*columns="),
+        ({"left": "i"}, r"lacks the columns j, kind.*columns="),
     ):
         with pytest.raises(ValueError, match=told):
             Constraints.from_frame(frame.drop("i"), columns=names)

@@ -116,7 +116,7 @@ def _read_parquet(path: Path, only: Sequence[str] | None) -> Table:
         _check_names(only, rows.collect_schema().names())
         n_rows = rows.select(pl.len()).collect().item()
         frame = rows.select(pl.all() if only is None else named(only)).collect()
-    return _framed(path, frame, only, n_rows)
+    return _chosen(path, frame, [], only, n_rows)
 
 
 def _read_json(path: Path, only: Sequence[str] | None) -> Table:
@@ -127,20 +127,18 @@ def _read_json(path: Path, only: Sequence[str] | None) -> Table:
     return table
 
 
-def _chosen(path: Path, frame: pl.DataFrame, notes: list[str], only: Sequence[str] | None) -> Table:
+def _chosen(
+    path: Path, frame: pl.DataFrame, notes: list[str], only: Sequence[str] | None, n_rows: int | None = None
+) -> Table:
     """Those columns that are asked for."""
     _check_names(only, frame.columns)
-    table = _framed(path, frame if only is None else frame.select(named(only)), only, frame.height)
-    table.notes = tuple(notes)
-    return table
-
-
-def _framed(path: Path, frame: pl.DataFrame, only: Sequence[str] | None, n_rows: int) -> Table:
+    n_rows = frame.height if n_rows is None else n_rows
     if not frame.width and only is None:
         raise TableError("the table has no columns.")
     if not n_rows:
         raise TableError("the table has no rows.")
-    return Table(path, frame=frame, n_rows=n_rows)
+    frame = frame if only is None else frame.select(named(only))
+    return Table(path, frame=frame, n_rows=n_rows, notes=tuple(notes))
 
 
 def _check_names(only: Sequence[str] | None, names: Sequence[str]) -> None:
