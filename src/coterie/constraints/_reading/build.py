@@ -45,6 +45,7 @@ from coterie.constraints._reading.inputs import (
 )
 
 Parts = tuple[int, Pairs, Pairs, tuple[Group, ...], Ids | None]
+Names = Mapping[str, str] | None  # their names of columns -> ours
 
 # without blanks, hyphens and underscores
 _SPELLINGS = dict.fromkeys(["mustlink", "ml", "same", "1", "+1", "1.0"], MUST_LINK)
@@ -188,7 +189,7 @@ def from_columns(
         raise
 
 
-def renamed(columns: dict[str, list[Any]], names: Mapping[str, str] | None) -> dict[str, list[Any]]:
+def renamed(columns: dict[str, list[Any]], names: Names) -> dict[str, list[Any]]:
     """The columns by our names, where `names` says which of theirs is which."""
     names = names or {}
     for name, ours in names.items():

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -36,6 +36,8 @@ from coterie.constraints._reading.inputs import (
     read_source,
     read_weight,
 )
+
+Names = _build.Names
 
 
 class Buildable(FrozenItems):
@@ -146,12 +148,7 @@ class Buildable(FrozenItems):
 
     @classmethod
     def from_frame(
-        cls,
-        frame: Any,
-        *,
-        ids: Any = None,
-        n_items: int | None = None,
-        columns: Mapping[str, str] | None = None,
+        cls, frame: Any, *, ids: Any = None, n_items: int | None = None, columns: Names = None
     ) -> Self:
         """Read a data frame of any library with the columns `i`, `j` and `kind`.
 
@@ -219,18 +216,12 @@ class Buildable(FrozenItems):
         return cls(pairs, n_items=n_items, weight=weight, confidence=confidence, hard=hard)
 
     @classmethod
-    def read(
-        cls,
-        path: Any,
-        *,
-        ids: Any = None,
-        n_items: int | None = None,
-        columns: Mapping[str, str] | None = None,
-    ) -> Self:
+    def read(cls, path: Any, *, ids: Any = None, n_items: int | None = None, columns: Names = None) -> Self:
         """Read a file (.csv, .json, .parquet) with the columns of `from_frame`.
 
         Items are named by row number, or by your own ids if `ids` holds the id of each row. Cells of a CSV
-        end at commas, semicolons or tabs; JSON is what `write` makes, or an array of records.
+        end at commas, semicolons or tabs; JSON is what `write` makes, or an array of records. `columns` as in
+        `from_frame`.
         """
         parts = read_file(path, None if ids is None else Ids(ids), n_items, columns)
         return cls._from_parts(*parts[:3], merge_groups(parts[3], "sum"), parts[4])

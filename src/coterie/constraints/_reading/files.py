@@ -11,11 +11,10 @@ import csv
 import importlib.util
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from coterie.constraints._reading.build import Parts, from_columns, renamed
+from coterie.constraints._reading.build import Names, Parts, from_columns, renamed
 from coterie.constraints._reading.frames import build_frame, frame_columns
 from coterie.constraints._reading.inputs import Ids
 
@@ -23,7 +22,7 @@ _FORMAT = "coterie-constraints"
 _KNOWN = ".csv, .json or .parquet"
 
 
-def read_file(path: Any, ids: Ids | None, n_items: int | None, names: Mapping[str, str] | None) -> Parts:
+def read_file(path: Any, ids: Ids | None, n_items: int | None, names: Names) -> Parts:
     """Read the parts of constraints from a file, by its ending; `names`: which column is which of ours."""
     path = Path(path)
     ending = path.suffix.lower()
