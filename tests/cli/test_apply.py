@@ -6,6 +6,7 @@ import os
 import pickle
 import shlex
 import zipfile
+from datetime import date
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,7 @@ import skops.io
 from coterie.cli._job.saved import load_model
 from coterie.methods import METHODS
 from coterie.tables import read_table
+from tests.tables.workbook import workbook
 
 
 @pytest.fixture
@@ -114,6 +116,24 @@ def test_rows_that_are_alike_keep_the_labels_that_part_them(coterie, tmp_path, w
     assert coterie("apply", "out", "new.csv").code == 0
     found = pl.read_csv(tmp_path / "new-clusters.csv")["cluster"].to_list()
     assert found == [label[name] for name in ("fedcba" if with_ids else "abcdef")]
+
+
+def test_workbooks_all_the_way(coterie, people, tmp_path):
+    """A table and pairs from Excel, with dates; what is written is a CSV, and can be reported and applied."""
+    table = pl.read_csv(tmp_path / "people.csv")
+    days = [date(2020, 1, 1 + at % 28) for at in range(90)]
+    rows = [[*row, day] for row, day in zip(table.rows(), days, strict=True)]
+    (tmp_path / "people.xlsx").write_bytes(workbook([[*table.columns, "since"], *rows]))
+    pairs = pl.read_csv(tmp_path / "pairs.csv").select("i", "j", "kind")
+    (tmp_path / "pairs.xlsx").write_bytes(workbook([pairs.columns, *pairs.rows()]))
+    words = ["--id", "name", "--pairs", "pairs.xlsx", "-o", "out"]
+    answer = coterie("cluster", "people.xlsx", "-k", 3, *words)
+    assert answer.code == 0, answer.err
+    assert "1 column of dates or times, counted in days: since." in answer.out
+    assert coterie("report", "out").code == 0
+    assert coterie("apply", "out", "people.xlsx").code == 0
+    given = pl.read_csv(tmp_path / "out" / "labels.csv")["cluster"]
+    assert pl.read_csv(tmp_path / "people-clusters.csv")["cluster"].to_list() == given.to_list()
 
 
 # ---- the file of the model -----------------------------------------------------------------------------
