@@ -170,23 +170,19 @@ def from_columns(
     """Read the table described above; a complaint names the first bad row by `place` and `row_numbers`."""
     _check_names(columns)
 
-    def read(n: int) -> Parts:
-        first = {name: cells[:n] for name, cells in columns.items()}
-        return _from_rows(_TableReader(first, ids, place, row_numbers, text), ids, n_items)
+    n = len(columns["kind"])
 
-    low, high = 0, len(columns["kind"])
-    try:
-        return read(high)
-    except ValueError:
-        while high - low > 1:  # the first `low` rows can be read, the first `high` cannot
-            middle = (low + high) // 2
-            try:
-                read(middle)
-                low = middle
-            except ValueError:
-                high = middle
-        read(high)
-        raise
+    def read(start: int, size: int) -> Parts:
+        rows = {name: cells[start : start + size] for name, cells in columns.items()}
+        numbers = row_numbers[start : start + size]
+        try:
+            return _from_rows(_TableReader(rows, ids, place, numbers, text), ids, n_items)
+        except ValueError:  # kind by kind, so that what failed need not be the first: look closer
+            for closer in range(start, min(start + size, n), size // 1000 or 1) if size > 1 else ():
+                read(closer, size // 1000 or 1)
+            raise
+
+    return read(0, n)
 
 
 def renamed(columns: dict[str, list[Any]], names: Names) -> dict[str, list[Any]]:
