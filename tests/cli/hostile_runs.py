@@ -1,9 +1,10 @@
 """Hostile finished runs and new rows, for `apply` and `report`; the run has the columns id, x0, x1, word."""
 
-import io
+import os
 import pickle
+from functools import partial
 
-import joblib
+import skops.io
 
 from tests.cli.hostile_cases import DONE, ENDINGS, FAILS, SCRIPT, Case, Rng, hostile, pick, saved, sheet
 
@@ -17,10 +18,11 @@ def new_rows(rng: Rng, n: int = 9) -> object:
     return table
 
 
-def dumped(content: object) -> bytes:
-    target = io.BytesIO()
-    joblib.dump(content, target)
-    return target.getvalue()
+class Runs:
+    """Pickled, it would end this process."""
+
+    def __reduce__(self) -> tuple:
+        return os._exit, (77,)
 
 
 @hostile
@@ -30,20 +32,30 @@ def models_that_are_none(rng: Rng) -> Case:
         b"",
         b"\x80junk",
         rng.bytes(500),
-        dumped({"a": 1}),
-        dumped([1, 2]),
-        dumped({"format": "coterie-model"}),
-        dumped({"format": "coterie-model", "versions": None, "model": 1, "plan": 2}),
-        pickle.dumps(print),
+        skops.io.dumps({"a": 1}),
+        skops.io.dumps([1, 2]),
+        skops.io.dumps({"format": "coterie-model"}),
+        skops.io.dumps({"format": "coterie-model", "versions": None, "model": 1, "plan": 2}),
+        skops.io.dumps({"format": "coterie-model", "model": partial(os._exit, 77)}),
+        skops.io.dumps({"format": "coterie-model", "model": os.system}),
+        pickle.dumps(Runs()),
         pickle.dumps({"format": "coterie-model"})[:-3],
         b"coterie",
         None,
         round(float(rng.random()), 3),
     )
+    words = pick(rng, ["apply", "run", "new.csv"], ["apply", "run/model.skops", "new.csv"], ["report", "run"])
+    return Case(words, {"new.csv": new_rows(rng).csv()}, FAILS, run={"model.skops": content})
+
+
+@hostile
+def models_of_before(rng: Rng) -> Case:
     words = pick(
         rng, ["apply", "run", "new.csv"], ["apply", "run/model.joblib", "new.csv"], ["report", "run"]
     )
-    return Case(words, {"new.csv": new_rows(rng).csv()}, FAILS, run={"model.joblib": content})
+    files = {"model.skops": None, "model.joblib": pickle.dumps(Runs())}
+    told = ["run/model.joblib is a pickle", "coterie cluster"]
+    return Case(words, {"new.csv": new_rows(rng).csv()}, FAILS, told, run=files)
 
 
 @hostile
@@ -139,7 +151,7 @@ def runs_with_parts_missing(rng: Rng) -> Case:
         rng,
         ({"labels.csv": None}, FAILS),
         ({"run.json": None}, FAILS),
-        ({"model.joblib": None}, FAILS),
+        ({"model.skops": None}, FAILS),
         ({"report.html": None}, DONE),
         ({"run.json": b"{"}, FAILS),
         ({"run.json": b"[]"}, FAILS),

@@ -3,7 +3,6 @@
 import json
 import shlex
 
-import joblib
 import numpy as np
 import polars as pl
 import pytest
@@ -12,8 +11,9 @@ from sklearn.datasets import make_blobs
 from sklearn.preprocessing import scale
 
 from coterie import Constraints, COPKMeans
+from coterie.cli._job.saved import load_model
 
-FILES = {"labels.csv", "constraints.csv", "model.joblib", "report.html", "run.json"}
+FILES = {"labels.csv", "constraints.csv", "model.skops", "report.html", "run.json"}
 
 
 def labels_of(folder, name="labels.csv"):
@@ -228,7 +228,7 @@ def test_a_method_is_found_by_name(coterie, people, name):
 def test_parameters_of_the_method(coterie, people, tmp_path):
     words = ["cluster", "people.csv", "-k", 3, "--id", "name"]
     assert coterie(*words, "--set", "n_init=2", "--set", "init=random", "-o", "out").code == 0
-    model = joblib.load(tmp_path / "out" / "model.joblib")["model"]
+    model = load_model(tmp_path / "out")[0]["model"]
     assert (model.n_init, model.init) == (2, "random")
     for setting, told in (
         ("n_int=2", "did you mean n_init?"),
@@ -398,7 +398,7 @@ def test_a_folder_that_is_not_ours_is_never_replaced(coterie, people, tmp_path):
 
 def test_without_a_report(coterie, people, tmp_path):
     assert coterie("cluster", "people.csv", "-k", 3, "--id", "name", "--no-report", "-o", "out").code == 0
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"labels.csv", "model.joblib", "run.json"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"labels.csv", "model.skops", "run.json"}
     assert coterie("report", "out").code == 0
     assert (tmp_path / "out" / "report.html").exists()
 

@@ -3,7 +3,6 @@
 import json
 import re
 
-import joblib
 import numpy as np
 import polars as pl
 import pytest
@@ -68,6 +67,27 @@ def test_check_explains_in_the_users_ids(coterie, people, tmp_path):
     assert coterie(*words, "-k", 2, "--json").json["status"] == "infeasible"
 
 
+def test_pairs_with_columns_of_other_names(coterie, people, tmp_path):
+    text = (tmp_path / "pairs.csv").read_text()
+    (tmp_path / "theirs.csv").write_text(text.replace("i,j,kind", "left,right,relation", 1).replace(",", ";"))
+    words = ["people.csv", "--id", "name", "-k", 3, "--pairs", "theirs.csv"]
+    answer = coterie("check", *words)
+    assert answer.code == 2
+    assert "lacks the columns i, j, kind" in answer.err
+    assert "--pair-columns left=i,right=j" in answer.err
+    words += ["--pair-columns", "left=i,right=j", "--pair-columns", "relation = kind"]
+    assert coterie("check", *words, "--json").json["n_must_link"] > 0
+    assert "constraints are met" in coterie("cluster", *words, "--no-report", "-o", "out").out
+    for names, told in (
+        ("left", "write NAME=i"),
+        ("lift=i", "no column 'lift'"),
+        ("left=x", "'x' is none of"),
+    ):
+        answer = coterie("check", *words[:-4], "--pair-columns", names)
+        assert (answer.code, told in answer.err, "--pair-columns" in answer.err) == (2, True, True)
+    assert coterie("check", *words[:5], "--pair-columns", "left=i").code == 2
+
+
 def test_check_takes_columns_too(coterie, people):
     answer = coterie("check", "people.csv", "--id", "name", "--across", "region", "-k", 2)
     assert answer.code == 3
@@ -106,71 +126,6 @@ def run_folder(coterie, people):
     words = ["--id", "name", "--pairs", "pairs.csv", "-o", "out", "--method", "PCKMeans"]
     assert coterie("cluster", "people.csv", "-k", 3, *words).code == 0
     return "out"
-
-
-def test_apply_labels_new_rows_as_the_model_does(coterie, run_folder, tmp_path):
-    table = pl.read_csv(tmp_path / "people.csv")
-    table.sample(30, seed=0).write_csv(tmp_path / "new.csv")
-    answer = coterie("apply", "out", "new.csv")
-    assert answer.code == 0, answer.err
-    found = pl.read_csv(tmp_path / "new-clusters.csv")
-    assert found.columns == [*table.columns, "cluster"]
-    bundle = joblib.load(tmp_path / "out" / "model.joblib")
-    from coterie.tables import read_table
-
-    X = bundle["plan"].transform(read_table(tmp_path / "new.csv"))
-    assert found["cluster"].to_list() == bundle["model"].predict(X).tolist()
-    assert coterie("apply", "out", "new.csv").code == 2  # is there already
-    assert coterie("apply", "out/model.joblib", "new.csv", "--force").code == 0
-    found = coterie("apply", "out", "new.csv", "-o", "sub/x.parquet", "--json").json
-    assert sum(found["sizes"]) == 30
-    assert len(pl.read_parquet(tmp_path / "sub" / "x.parquet")) == 30
-
-
-def test_apply_refuses_what_does_not_fit(coterie, run_folder, tmp_path):
-    table = pl.read_csv(tmp_path / "people.csv")
-    table.drop("income").write_csv(tmp_path / "less.csv")
-    answer = coterie("apply", "out", "less.csv")
-    assert (answer.code, "income" in answer.err) == (2, True)
-    holes = table.with_columns(
-        pl.when(pl.col("name") == "p03").then(None).otherwise(pl.col("age")).alias("age")
-    )
-    holes.write_csv(tmp_path / "holes.csv")
-    answer = coterie("apply", "out", "holes.csv")
-    assert (answer.code, "age" in answer.err, "--impute" in answer.err) == (2, True, True)
-    assert coterie("apply", "out", "holes.csv", "--impute").code == 0
-    table.with_columns(region=pl.lit("mars")).write_csv(tmp_path / "far.csv")
-    answer = coterie("apply", "out", "far.csv")
-    assert answer.code == 0
-    assert "90 rows of region with a value that is new" in answer.out
-
-
-@pytest.mark.parametrize(
-    "method", [m.name for m in METHODS if "cosine" in m.metrics and hasattr(m.estimator, "predict")]
-)
-def test_new_rows_of_text(coterie, tmp_path, method):
-    text = [*["dogs and cats play in the garden"] * 9, *["stocks and bonds fell on monday"] * 9]
-    known = ["a", *[None] * 16, "b"]
-    pl.DataFrame({"text": text, "label": known}).write_csv(tmp_path / "t.csv")
-    words = ["--text", "text", "--labels", "label", "--method", method, "--no-report", "-o", "out"]
-    assert coterie("cluster", "t.csv", "-k", 2, *words).code == 0
-    pl.DataFrame({"text": ["cats play", "bonds on monday", "zebra"]}).write_csv(tmp_path / "new.csv")
-    answer = coterie("apply", "out", "new.csv", "--json")
-    assert answer.code == 0, answer.out
-    first, second, nothing = pl.read_csv(tmp_path / "new-clusters.csv")["cluster"].to_list()
-    assert (first != second, nothing) == (True, -1)
-    assert answer.json["n_in_none"] == 1
-    assert any("nothing that is known (row 2)" in note for note in answer.json["notes"])
-
-
-def test_a_model_that_is_none(coterie, people, tmp_path):
-    (tmp_path / "junk.joblib").write_bytes(b"\x80junk")
-    joblib.dump({"a": 1}, tmp_path / "other.joblib")
-    (tmp_path / "empty").mkdir()
-    for model in ("junk.joblib", "other.joblib", "empty", "missing"):
-        answer = coterie("apply", model, "people.csv")
-        assert answer.code == 2
-        assert answer.err.count("\n") == 1
 
 
 # ---- report --------------------------------------------------------------------------------------------

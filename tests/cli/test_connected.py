@@ -150,16 +150,16 @@ def test_a_dead_end_is_a_note(coterie, cells, tmp_path):
     assert found["title"] == f"cells.csv: {found['n_clusters']} clusters"
 
 
-def test_a_run_can_be_repeated_reported_and_not_applied(coterie, cells, tmp_path):
+def test_a_run_can_be_repeated_reported_and_applied(coterie, cells, tmp_path):
     first = coterie(*CLUSTER, "-k", 4, "--connected", "edges.csv", "--no-report")
     before = labels_of(tmp_path)
     command = next(line for line in first.out.splitlines() if line.startswith("Again: "))
     assert coterie(*shlex.split(command)[2:]).code == 0
     assert labels_of(tmp_path) == before
     assert coterie("report", "out").code == 0
-    answer = coterie("apply", "out", "cells.csv")
-    assert answer.code == 2
-    assert "cannot label new rows" in answer.err
+    answer = coterie("apply", "out", "cells.csv", "-o", "applied.csv")
+    assert answer.code == 0
+    assert pl.read_csv(tmp_path / "applied.csv")["cluster"].to_list() == list(before.values())
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])

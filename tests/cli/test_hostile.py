@@ -139,7 +139,7 @@ def look_at_run(hostile: Case, folder: Path, before: dict[str, bytes | str], tol
     facts = json.loads(now[str(marks[0])], parse_constant=pytest.fail)
     files = {path.name for path in (folder / out).iterdir()}
     assert files == set(facts["files"]), told
-    assert files >= {"model.joblib", "run.json"}, told
+    assert files >= {"model.skops", "run.json"}, told
     asked = [word for word in words if word in ("--report", "--no-report")]
     assert ("report.html" in files) == (asked[-1:] != ["--no-report"]), told  # the last one counts
     labels_file = next(name for name in files if name.startswith("labels."))

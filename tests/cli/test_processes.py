@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 COTERIE = [sys.executable, "-m", "coterie.cli"]
-WHOLE = {"labels.csv", "model.joblib", "report.html", "run.json"}
+WHOLE = {"labels.csv", "model.skops", "report.html", "run.json"}
 
 
 def run(*words, cwd, **more):
@@ -60,13 +60,14 @@ def test_any_console_will_do(tmp_path, encoding, more):
         assert json.loads(answer.stdout)["status"] == "feasible"
 
 
-def test_without_the_extra_the_command_says_what_to_install(tmp_path):
+@pytest.mark.parametrize("missing", ["typer", "skops"])
+def test_without_the_extra_the_command_says_what_to_install(missing):
     code = (
-        "import sys; sys.modules['typer'] = None; from coterie.cli import main; sys.exit(main(['methods']))"
+        f"import sys; sys.modules['{missing}'] = None; from coterie.cli import main; sys.exit(main(['-h']))"
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert answer.returncode == 2
-    assert answer.stderr == 'coterie: the command line needs typer: pip install "coterie[cli]"\n'
+    assert answer.stderr == f'coterie: the command line needs {missing}: pip install "coterie[cli]"\n'
 
 
 def test_a_reader_that_leaves_early(people, tmp_path):

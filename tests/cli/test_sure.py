@@ -2,10 +2,11 @@
 
 import json
 
-import joblib
 import numpy as np
 import polars as pl
 import pytest
+
+from coterie.cli._job.saved import load_model
 
 WORDS = ["people.csv", "-k", 3, "--id", "name", "--columns", "age,income,height"]
 
@@ -20,7 +21,7 @@ def test_labels_have_their_probability(coterie, people, tmp_path):
     table = pl.read_csv(tmp_path / "out" / "labels.csv")
     given = pl.read_csv(tmp_path / "people.csv")
     assert table.columns == [*given.columns, "cluster", "probability"]
-    model = joblib.load(tmp_path / "out" / "model.joblib")["model"]
+    model = load_model(tmp_path / "out")[0]["model"]
     own = model.responsibilities_[np.arange(90), model.labels_]
     assert np.allclose(table["probability"].to_numpy(), own)
     facts = json.loads((tmp_path / "out" / "run.json").read_text())
@@ -46,7 +47,7 @@ def test_new_rows_have_their_probability(coterie, people, tmp_path):
     assert table.columns[-2:] == ["cluster", "probability"]
     assert answer["probability_column"] == "probability"
     assert len(answer["sizes"]) == 3
-    bundle = joblib.load(tmp_path / "out" / "model.joblib")
+    bundle = load_model(tmp_path / "out")[0]
     assert (table["probability"] > 1 / 3).all()
     assert (table["cluster"] == pl.read_csv(tmp_path / "out" / "labels.csv")["cluster"]).mean() > 0.9
     assert bundle["model"].n_components == 3
@@ -102,7 +103,7 @@ def test_confidences_of_the_file_count(coterie, people, tmp_path):
     pairs = pl.read_csv(tmp_path / "pairs.csv").with_columns(confidence=pl.lit(0.6))
     pairs.write_csv(tmp_path / "pairs.csv")
     assert cluster(coterie).code == 0
-    known = joblib.load(tmp_path / "out" / "model.joblib")["model"].constraints_
+    known = load_model(tmp_path / "out")[0]["model"].constraints_
     assert set(known.must_table.confidence) == {0.6}
 
 

@@ -209,7 +209,7 @@ def test_bad_number_of_clusters(bad):
         ({"i": [0, 1], "kind": ["label"] * 2}, r"column group"),
         ({"i": [0], "kind": ["ml"]}, r"column j"),
         ({"j": [0], "kind": ["ml"]}, r"lacks the column i; it has j, kind"),
-        ({"a": [0]}, r"lacks the column i and kind; it has a"),
+        ({"a": [0]}, r"lacks the columns i, j, kind; it has a"),
     ],
 )
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 
 from coterie import Constraints
@@ -137,8 +138,8 @@ def read_csv(tmp_path, text, **more):
         ("i,kind,group\n0,label,a\n7,label,b\n", {"n_items": 3}, [r"csv: line 3: item 7", r"0 to 2"]),
         ("i,kind,group\n0,label,a\n1,label,\n", {}, [r"csv: line 3: column group is empty"]),
         ("i,kind,group,weight\n0,label,a,1\n1,label,b,2\n", {}, [r"csv: line 3: weight differs", r"set"]),
-        ("a,b\n0,1\n", {}, [r"lacks the column i and kind", r"has a, b"]),
-        ("", {}, [r"lacks the column i and kind"]),
+        ("a,b\n0,1\n", {}, [r"lacks the columns i, j, kind", r"has a, b"]),
+        ("", {}, [r"lacks the columns i, j, kind"]),
         ("i,kind\n0,ml\n", {}, [r"column j"]),
         ("i,i,kind\n0,1,ml\n", {}, [r"column i", r"twice"]),
         ("i,j,kind\nann,bob,ml\nann,bop,ml\n", {"ids": ["ann", "bob"]}, ["line 3", "'bop'", "mean 'bob'"]),
@@ -153,7 +154,8 @@ def test_complaints_name_file_line_and_value(tmp_path, text, more, words):
     "content",
     [
         "{",
-        "[]",
+        "[1]",
+        '[{"i": 0, "j": 1}]',
         '{"n_items": 3}',
         '{"format": "coterie-constraints"}',
         '{"format": "coterie-constraints", "table": [1]}',
@@ -165,6 +167,87 @@ def test_a_broken_json_file_is_named(tmp_path, content):
     path.write_text(content)
     with pytest.raises(ValueError, match=r"broken\.json"):
         Constraints.read(path)
+
+
+KINDS = [
+    "Must Link",
+    "must_link",
+    "ML",
+    "same",
+    "Same ",
+    "1",
+    "+1",
+    "Cannot Link",
+    "cannotlink",
+    "different",
+    "-1",
+]
+
+
+def test_kinds_as_people_write_them(tmp_path):
+    rows = "".join(f"{2 * at},{2 * at + 1},{kind}\n" for at, kind in enumerate(KINDS))
+    c = read_csv(tmp_path, f"i,j,kind\n{rows}")
+    assert (c.must_link[:, 0].tolist(), c.cannot_link[:, 0].tolist()) == (
+        [0, 2, 4, 6, 8, 10, 12],
+        [14, 16, 18, 20],
+    )
+    for cells in ([1, -1], [1.0, -1.0]):
+        c = Constraints.from_frame(pl.DataFrame({"i": [0, 2], "j": [1, 3], "kind": cells}))
+        assert (c.must_link.tolist(), c.cannot_link.tolist()) == ([[0, 1]], [[2, 3]])
+
+
+@pytest.mark.parametrize("ids", [None, list(range(9)), [float(at) for at in range(9)], list("012345678")])
+def test_whole_numbers_written_with_a_point(tmp_path, ids):
+    """A column with gaps makes 3.0 of 3."""
+    c = read_csv(tmp_path, "i,j,kind\n0.0,1,ml\n2,3.00,cl\n", ids=ids, n_items=9)
+    assert (c.must_link.tolist(), c.cannot_link.tolist()) == ([[0, 1]], [[2, 3]])
+    frame = pl.DataFrame({"i": [0.0, 2.0], "j": [1.0, 3.0], "kind": ["ml", "cl"]})
+    assert Constraints.from_frame(frame, ids=ids, n_items=9) == c
+
+
+def test_semicolons_and_tabs(tmp_path):
+    for mark in ";\t":
+        lines = [["i", "j", "kind", "weight"], ["0", "1", "ml", "0,5"], ["2", "3", "cl", "2"]]
+        text = "\n".join(mark.join(cells) for cells in lines)
+        text = text if mark == ";" else text.replace(",", ".")
+        c = read_csv(tmp_path, text)
+        assert (c.must_table.weight.tolist(), c.cannot_table.weight.tolist()) == ([0.5], [2.0])
+
+
+def test_an_array_of_records(tmp_path):
+    path = tmp_path / "pairs.json"
+    path.write_text('[{"i": "a", "j": "b", "kind": "same"}, {"j": "a", "i": "c", "kind": "cl", "weight": 2}]')
+    c = Constraints.read(path, ids=["a", "b", "c"])
+    assert (c.must_link.tolist(), c.cannot_link.tolist()) == ([[0, 1]], [[0, 2]])
+    assert c.cannot_table.weight.tolist() == [2.0]
+    path.write_text("[]")
+    assert Constraints.read(path, n_items=3) == Constraints(n_items=3)
+
+
+def test_columns_of_other_names(tmp_path):
+    text = "left,right,relation,i\n0,1,same,9\n2,3,different,9\n"
+    names = {"left": "i", "right": "j", "relation": "kind"}
+    c = read_csv(tmp_path, text, columns=names)
+    assert (c.must_link.tolist(), c.cannot_link.tolist()) == ([[0, 1]], [[2, 3]])
+    frame = pl.read_csv(tmp_path / "pairs.csv")
+    assert Constraints.from_frame(frame, columns=names) == c
+    for names, told in (
+        ({"lift": "i"}, r"no column 'lift'; there are left, right"),
+        ({"left": "from"}, r"'from' is none of .*confidence"),
+        ({"left": "i", "right": "i"}, r"left, right cannot be two of one kind"),
+        ({"left": "i"}, r"lacks the columns j, kind.*columns="),
+    ):
+        with pytest.raises(ValueError, match=told):
+            Constraints.from_frame(frame.drop("i"), columns=names)
+
+
+def test_the_first_bad_line_is_the_one_named(tmp_path):
+    good = "0,1,ml,1\n"
+    faults = ["0,1,maybe,1\n", "0,x,cl,1\n", "7,7,cl,1\n", "0,1,ml,heavy\n", "0,1,cl,-1\n", "99,1,ml,1\n"]
+    for first in faults:
+        rest = "".join(fault for fault in faults if fault != first)
+        with pytest.raises(ValueError, match=r"line 5\b"):
+            read_csv(tmp_path, f"i,j,kind,weight\n{3 * good}{first}{good}{rest}", n_items=9)
 
 
 def test_unknown_endings(tmp_path):

@@ -16,6 +16,7 @@ import scipy.sparse
 
 from coterie.tables import TableError, free_name, plan_features, read_table, write_table
 from coterie.tables._formats.panics import quiet_panics
+from tests.tables.workbook import workbook
 
 PIECES = [
     b"\n", b",", b'"', b"\r", b"\n\n", b"NA", b"{", b"1e999", b"-inf", b"\0", b"\xff", b";", b"\t", b"^a$",
@@ -48,6 +49,8 @@ def whole(tmp_path_factory):
     np.savez(folder / "t.npz", np.linspace(0, 1, 20).reshape(5, 4))
     scipy.sparse.save_npz(folder / "u.npz", scipy.sparse.random(6, 5, 0.4, format="csr", random_state=0))
     scipy.io.mmwrite(folder / "t.mtx", scipy.sparse.random(6, 5, 0.4, random_state=0))
+    rows = [["id", "x", "s"], *[[at, at**2 / 7, f"n{at % 3}"] for at in range(20)]]
+    (folder / "t.xlsx").write_bytes(workbook(rows))
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
@@ -156,7 +159,7 @@ def test_whole_files_can_be_used(whole, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["t.csv", "t.tsv", "t.jsonl", "t.npy", "t.npz", "t.mtx", "t.parquet", "t.csv.gz"]
+    "name", ["t.csv", "t.tsv", "t.jsonl", "t.npy", "t.npz", "t.mtx", "t.parquet", "t.csv.gz", "t.xlsx"]
 )
 def test_random_bytes(tmp_path, seed, name):
     chance = random.Random(seed)

@@ -120,6 +120,8 @@ class Account:
     metric: str = "euclidean"
     # some rows of X to their distances to all clusters; None: the means of the clusters stand for these
     distances: Callable[[Any], Floats] | None = None
+    # new rows to their clusters; None: there is no such rule, and they go with the nearest item
+    predict: Callable[[Any], Index] | None = None
     centre: str = ""  # what the centre of a cluster is, where the method itself has none
     measure: str = "distance"  # what the method adds up
     # ``cost(X, labels, sample_weight)``: that sum with the best centres for these labels, so that labellings
@@ -175,6 +177,7 @@ def read_account(model: Any) -> Account:
         weighted=bool(getattr(model, "_weighted", False)),
         metric=metric,
         distances=transform,
+        predict=getattr(model, "predict", None),
         centre=CENTRES[metric] if transform is None else "",
         price=_price(model, transform is not None),
         trace=_trace(model),

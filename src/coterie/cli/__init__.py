@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 __all__ = ["main"]
 
@@ -26,12 +27,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0: done. 2: bad input or usage. 3: the statements cannot all be met. 4: not decided within the budget.
         130: interrupted. 1: a fault of ours.
     """
-    try:
-        from coterie.cli._run import run
-    except ImportError as error:
-        missing = (error.name or "").partition(".")[0]
-        if missing not in ("typer", "rich", "polars"):
-            raise
+    missing = next((name for name in ("typer", "rich", "polars", "skops") if find_spec(name) is None), None)
+    if missing is not None:
         print(f'coterie: the command line needs {missing}: pip install "coterie[cli]"', file=sys.stderr)
         return 2
+    from coterie.cli._run import run
+
     return run(sys.argv[1:] if arguments is None else list(arguments))

@@ -77,7 +77,10 @@ def cluster(
     return work(request, Screen(json), target, force=force, title=title, plan_only=plan, **written)
 
 
-@_command(["data", "pairs", "clusters", "id_column", "labels", "distinct", "across"], clusters=option.AnyK)
+@_command(
+    ["data", "pairs", "pair_columns", "clusters", "id_column", "labels", "distinct", "across"],
+    clusters=option.AnyK,
+)
 def check(request: Request, json: Json = False) -> int:
     """Say whether the statements can all be met, what collides, and what to drop."""
     from coterie.cli.commands.check import check as work
@@ -108,9 +111,7 @@ def methods(json: Json = False) -> int:
 def apply(
     model: Annotated[
         Path,
-        typer.Argument(
-            help="The folder of a run, or its model.joblib (load only what you trust).", readable=False
-        ),
+        typer.Argument(help="The folder of a run, or its model.skops.", readable=False),
     ],
     data: Annotated[Path, typer.Argument(help="New rows, with the columns of the run.", readable=False)],
     out: option.File = None,
@@ -126,9 +127,7 @@ def apply(
 
 @app.command()
 def report(
-    run: Annotated[
-        Path, typer.Argument(help="The folder of a run (load only what you trust).", readable=False)
-    ],
+    run: Annotated[Path, typer.Argument(help="The folder of a run.", readable=False)],
     map: option.MapColumns = None,
     title: Title = None,
     pictures: option.Pictures = False,

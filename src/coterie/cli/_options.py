@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from dataclasses import dataclass, field
 from functools import partial
@@ -65,7 +66,7 @@ class Request:
     data: Annotated[
         Path,
         typer.Argument(
-            help="A table: .csv .tsv .parquet .jsonl .npy .npz .mtx", show_default=False, readable=False
+            help="A table: .csv .tsv .xlsx .parquet .jsonl .npy .npz .mtx", show_default=False, readable=False
         ),
     ]
     clusters: Annotated[
@@ -78,9 +79,13 @@ class Request:
         Path | None,
         _know(
             "--pairs",
-            "File with the columns i, j, kind (must-link, cannot-link); weight, confidence, hard, source.",
+            "File with the columns i, j, kind (must-link, same, 1; cannot-link, different, -1); weight, "
+            "confidence, hard, source.",
             readable=False,
         ),
+    ] = None
+    pair_columns: Annotated[
+        Names, _know("--pair-columns", "Columns of --pairs that have other names: left=i,right=j.")
     ] = None
     labels: Annotated[str | None, _know("--labels", "Column of known labels; empty or -1: unknown.")] = None
     distinct: Annotated[
@@ -144,6 +149,8 @@ class Request:
             self._read_k(str(self.clusters).strip())
         if self.metric not in ("auto", "sqeuclidean", "cosine"):
             raise Trouble(f"--metric {self.metric}: it is auto, sqeuclidean or cosine")
+        if self.pair_columns and self.pairs is None:
+            raise Trouble("--pair-columns says which columns of --pairs are which; give --pairs too")
 
     def _read_k(self, text: str) -> None:
         typed = re.fullmatch("([0-9]{1,15})(?: *- *([0-9]{1,15}))?", text)
@@ -154,6 +161,17 @@ class Request:
             self.k_open, self.k_range = True, range(low, high + 1) if high else None
         else:
             raise Trouble(f"-k {text}: give a number such as 3, a range such as 2-10, or auto")
+
+    def pair_names(self) -> dict[str, str]:
+        """Which column of the file of pairs is which of ours."""
+        names: dict[str, str] = {}
+        for text in self.pair_columns or ():
+            for one in next(csv.reader([text], skipinitialspace=True), []):
+                name, equals, ours = (part.strip() for part in one.rpartition("="))
+                if not (name and equals and ours):
+                    raise Trouble(f"--pair-columns {text}: write NAME=i, with commas between: left=i,right=j")
+                names[name] = ours
+        return names
 
     def roles(self) -> dict[str, str]:
         """Columns that are used for something else than telling items apart, and for what."""

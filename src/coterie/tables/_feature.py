@@ -7,51 +7,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Feature:
-    """One column of the feature matrix.
+    """One column of the feature matrix; a value in the user's unit is ``offset + scale * x``."""
 
-    Attributes
-    ----------
-    name : str
-        A name for people: "age", "region = north", "description: cheap".
-    column : str
-        The user's column from which it comes.
-    kind : {"numeric", "category", "text", "matrix"}
-        How it was made.
-    offset, scale : float
-        A value in the user's unit is ``offset + scale * x``.
-    level : str or None
-        The value of the category, or the word.
-    """
-
-    name: str
-    column: str
-    kind: str
+    name: str  # for people: "age", "region = north", "description: cheap"
+    column: str  # the user's, from which it comes
+    kind: str  # "numeric", "category", "text" or "matrix"
     offset: float = 0.0
     scale: float = 1.0
-    level: str | None = None
+    level: str | None = None  # the value of the category, or the word
 
 
 @dataclass(frozen=True)
 class ColumnUse:
-    """What becomes of a column of the user's table.
-
-    Attributes
-    ----------
-    name : str
-        The column.
-    use : {"numeric", "category", "text", "matrix", "left out"}
-        What it is taken for.
-    reason : str
-        How it is treated, or why it is left out.
-    n_missing : int
-        Number of missing values.
-    common_reason : str
-        The reason without what only this column has, so that columns can be told together; empty: the reason
-        itself is such.
-    """
+    """What becomes of a column of the user's table."""
 
     name: str
-    use: str
-    reason: str
+    use: str  # "numeric", "category", "text", "matrix" or "left out"
+    reason: str  # how it is treated, or why it is left out
     n_missing: int = 0
-    common_reason: str = ""
+    common_reason: str = ""  # the reason without what only this column has; empty: it is such itself

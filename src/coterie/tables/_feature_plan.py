@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from coterie._words import count_of, listed
 from coterie.tables._columns.notes import notes_on
 from coterie.tables._columns.numbers import Numbers
-from coterie.tables._columns.words import Category, Text, unseen
+from coterie.tables._columns.words import Category, Text
 from coterie.tables._errors import TableError, no_column, shown
 from coterie.tables._feature import ColumnUse, Feature
 from coterie.tables._table import Table
@@ -25,27 +25,17 @@ _WIDE = 200
 class FeaturePlan:
     """What becomes of each column, and the matrix that follows from it. Made by `plan_features`.
 
-    Attributes
-    ----------
-    columns : tuple of ColumnUse
-        What becomes of each column, and why.
-    metric : {"sqeuclidean", "cosine"}
-        The distance that suits: cosine for text alone and for sparse matrices of counts, unless some row is
-        empty. Settled by `fit`.
-    notes : tuple of str
-        Sentences that a run should print; `fit` adds to them.
-    features : tuple of Feature
-        What each column of the matrix means; set by `fit`.
-    notes_of_last : tuple of str
-        What the last `transform` has to say.
+    `metric` is the distance that suits, settled by `fit`: cosine for text alone and for sparse matrices of
+    counts, unless some row is empty. `notes` are sentences that a run should print, to which `fit` adds;
+    `notes_of_last` are those of the last `transform`.
     """
 
     def __init__(
         self,
         columns: tuple[ColumnUse, ...],
         *,
-        dates: frozenset[str] = frozenset(),
-        in_days: frozenset[str] = frozenset(),
+        dates: Sequence[str] = (),
+        in_days: Sequence[str] = (),
         scale: bool = True,
         impute: bool = False,
         is_matrix: bool = False,
@@ -54,76 +44,75 @@ class FeaturePlan:
         self.columns = columns
         self.is_matrix = is_matrix
         self.is_sparse = is_sparse
-        self.features: tuple[Feature, ...] = ()
         self.notes_of_last: tuple[str, ...] = ()
-        self._in_days = in_days
-        self._numbers = Numbers(self._used("numeric"), dates, scale, impute)
+        self._in_days = list(in_days)
+        self._numbers = Numbers(self._used("numeric"), list(dates), scale, impute)
         self._categories = [Category(name, impute) for name in self._used("category")]
         self._texts = [Text(name, impute) for name in self._used("text")]
         self.metric = self._planned_metric()
         self._n_columns = len(columns)
+        self._is_fitted = False
         self.notes = self._planned_notes()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "features"}
 
     def __repr__(self) -> str:
         used = sum(use.use != "left out" for use in self.columns)
         return f"<FeaturePlan: {used:,} of {count_of(len(self.columns), 'column')} used, {self.metric}>"
 
     @property
+    def _words(self) -> list[Any]:
+        return [*self._categories, *self._texts]
+
+    @property
     def _parts(self) -> Sequence[Any]:
-        return (self._numbers, *self._categories, *self._texts)
+        return (self._numbers, *self._words)
+
+    @cached_property
+    def features(self) -> tuple[Feature, ...]:
+        """What each column of the matrix means."""
+        if not self._is_fitted:
+            raise ValueError("this plan has not been fitted; call fit first.")
+        if self.is_sparse:
+            names = (f"column {at}" for at in range(self._n_columns))
+            return tuple(Feature(name, name, "matrix") for name in names)
+        return tuple(feature for part in self._parts for feature in part.features())
 
     def _used(self, use: str) -> list[str]:
         return [column.name for column in self.columns if column.use == use]
 
     def fit(self, table: Table) -> Any:
-        """Build the matrix, and keep what new rows need.
-
-        Parameters
-        ----------
-        table : Table
-            The table for which the plan was made.
-
-        Returns
-        -------
-        ndarray or CSR matrix of float
-            One row a row, one column a feature.
-        """
+        """The matrix, dense or CSR, of the table for which the plan was made; keeps what new rows need."""
         self.notes, self.metric = self._planned_notes(), self._planned_metric()
-        if self.is_sparse:
-            return self._fit_sparse(table)
+        self._is_fitted = False
+        vars(self).pop("features", None)
+        X = self._fit_sparse(table) if self.is_sparse else self._fit_columns(table)
+        self._is_fitted = True
+        return X
+
+    def _fit_columns(self, table: Table) -> Any:
         self._check_columns(table)
         if self.is_matrix:
             self._n_columns = len(table.names)
-        codes = [category.learn(table) for category in self._categories]
-        weights = [text.learn(table) for text in self._texts]
-        X = self._assemble(table, codes, weights, self._numbers.learn)
-        self.features = tuple(feature for part in self._parts for feature in part.features())
+        blocks = [words.learn(table) for words in self._words]
+        X = self._assemble(table, blocks)
         self._settle_metric(X)
         if self._texts:
-            n_words = sum(len(text.features()) for text in self._texts)
+            n_words = sum(len(text.levels) for text in self._texts)
             self.notes += (f"The text has {count_of(n_words, 'word')} that count.",)
         return X
 
     def transform(self, table: Table, *, impute: bool = False) -> Any:
-        """The same columns for new rows.
+        """The same columns for new rows: by name, in any order, those of a matrix by number.
 
-        Parameters
-        ----------
-        table : Table
-            New rows; columns go by name, in any order, those of a matrix by number.
-        impute : bool
-            Fill missing values, even if the plan was made to refuse them.
-
-        Returns
-        -------
-        ndarray or CSR matrix of float
-            One row a row, with the columns that `fit` gave.
+        With `impute` missing values are filled, even if the plan was made to refuse them.
         """
-        if not self.features:
+        if not self._is_fitted:
             raise ValueError("this plan has not been fitted; call fit first.")
         notes: list[str] = []
         if self.is_sparse:
-            X = self._sparse_matrix(table, len(self.features))
+            X = self._sparse_matrix(table, self._n_columns)
         else:
             self._check_columns(table)
             known = {use.name for use in self.columns}
@@ -131,11 +120,10 @@ class FeaturePlan:
             if extra:
                 are = "column is" if len(extra) == 1 else "columns are"
                 notes.append(f"{len(extra):,} {are} new and not used: {listed(map(shown, extra))}.")
-            codes = [category.encode(table, impute) for category in self._categories]
-            sentences = (unseen(*pair) for pair in zip(self._categories, codes, strict=True))
+            blocks = [words.encode(table, impute) for words in self._words]
+            sentences = (one.unseen(block) for one, block in zip(self._categories, blocks, strict=False))
             notes += [note for note in sentences if note]
-            weights = [text.encode(table, impute) for text in self._texts]
-            X = self._assemble(table, codes, weights, partial(self._numbers.encode, impute=impute))
+            X = self._assemble(table, blocks, impute)
             n_filled = sum(part.n_filled for part in self._parts)
             if n_filled:
                 notes.append(f"{count_of(n_filled, 'missing value')} filled as in the rows learned from.")
@@ -146,7 +134,7 @@ class FeaturePlan:
         """Raise if a column that is used is not there."""
         if table.is_sparse:
             raise table.error("this is a sparse matrix, but the plan was made for a table or a dense matrix.")
-        if self.is_matrix and table.frame is None and self.features and len(table.names) != self._n_columns:
+        if self.is_matrix and table.frame is None and self._is_fitted and len(table.names) != self._n_columns:
             raise table.error(
                 f"the matrix has {count_of(len(table.names), 'column')}, the one learned from had "
                 f"{self._n_columns:,}."
@@ -155,35 +143,27 @@ class FeaturePlan:
             if use.use != "left out" and use.name not in table.places:
                 raise TableError(f"{table.path.name}: {no_column(use.name, table.names)}")
 
-    def _assemble(
-        self, table: Table, codes: list[Any], weights: list[Any], fill: Callable[[Table, Any], None]
-    ) -> Any:
-        """Put the parts side by side; `fill` writes the numbers."""
-        n_numbers = len(self._numbers.names)
-        width = n_numbers + sum(len(category.levels) for category in self._categories)
-        is_sparse = bool(weights) or (width > _WIDE and 2 * (n_numbers + len(codes)) < width)
-        out = np.zeros((table.n_rows, n_numbers if is_sparse else width))
-        if n_numbers:
-            fill(table, out[:, :n_numbers])
-        if is_sparse:
-            return self._stacked(out, codes, weights)
-        at = n_numbers
-        for category, code in zip(self._categories, codes, strict=True):
-            rows = np.flatnonzero(code >= 0)
-            out[rows, at + code[rows]] = 1.0
-            at += len(category.levels)
-        return out
-
-    def _stacked(self, numbers: Any, codes: list[Any], weights: list[Any]) -> Any:
-        """All parts as one sparse matrix."""
+    def _assemble(self, table: Table, blocks: list[Any], impute: bool = False) -> Any:
+        """Numbers, categories and texts side by side; a category has one entry a row at most."""
         from scipy.sparse import csr_matrix, hstack
 
-        parts = [csr_matrix(numbers)] if numbers.shape[1] else []
-        for category, code in zip(self._categories, codes, strict=True):
-            rows = np.flatnonzero(code >= 0)
-            shape = (len(code), len(category.levels))
-            parts.append(csr_matrix((np.ones(len(rows)), (rows, code[rows])), shape=shape))
-        return hstack([*parts, *weights], format="csr", dtype=np.float64)
+        n_numbers, n_categories = len(self._numbers.names), len(self._categories)
+        width = n_numbers + sum(block.shape[1] for block in blocks)
+        is_sparse = bool(self._texts) or (width > _WIDE and 2 * (n_numbers + n_categories) < width)
+        out = np.zeros((table.n_rows, n_numbers if is_sparse else width))
+        if self._is_fitted:
+            self._numbers.encode(table, out, impute=impute)
+        else:
+            self._numbers.learn(table, out)
+        if is_sparse:
+            parts = [csr_matrix(out), *blocks] if n_numbers else blocks
+            return hstack(parts, format="csr", dtype=np.float64)
+        at = n_numbers
+        for block in blocks:
+            rows = block.tocoo()
+            out[rows.row, at + rows.col] = rows.data
+            at += block.shape[1]
+        return out
 
     def _settle_metric(self, X: Any) -> None:
         """Cosine has no place for rows of zeros."""
@@ -200,8 +180,7 @@ class FeaturePlan:
             self.metric = "sqeuclidean"
             are = "is" if n == 1 else "are"
             self.notes += (f"{count_of(n, 'row')} {are} empty, so the distance is Euclidean.",)
-        names = table.names
-        self.features = tuple(Feature(name, name, "matrix") for name in names)
+        self._n_columns = X.shape[1]
         return X
 
     def _sparse_matrix(self, table: Table, width: int | None) -> Any:

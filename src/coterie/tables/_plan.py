@@ -66,32 +66,9 @@ def plan_features(
 ) -> FeaturePlan:
     """Decide what becomes of each column; the rules stand at the top of this module.
 
-    Parameters
-    ----------
-    table : Table
-        What was read.
-    leave_out : mapping of str to str, or names
-        Columns that the run uses otherwise, and for what ("used as id").
-    columns : sequence of str, optional
-        Only these columns (and those named by `numeric`, `category` and `text`).
-    drop : sequence of str
-        Not these.
-    numeric, category, text : sequence of str
-        Columns to be taken as that, whatever they look like.
-    scale : bool
-        Standardise numeric columns.
-    impute : bool
-        Fill missing values instead of refusing them.
-
-    Returns
-    -------
-    FeaturePlan
-        The decision; its `fit` builds the matrix.
-
-    Raises
-    ------
-    TableError
-        If a name is wrong, values are missing or infinite, a column is mixed, or no column is left.
+    `leave_out` are columns that the run uses otherwise, and for what ("used as id"); `columns`: only these,
+    and those that `numeric`, `category` and `text` name, whatever they look like; `drop`: not these.
+    Raises `TableError` if a name is wrong, values are missing or infinite, or no column is left.
     """
     wishes = _Wishes.of(
         table, leave_out, columns, drop, {"numeric": numeric, "category": category, "text": text}
@@ -105,8 +82,8 @@ def plan_features(
         raise table.error(f"no column is left to cluster by: {why}.")
     return FeaturePlan(
         tuple(uses),
-        dates=frozenset(decided.dates),
-        in_days=frozenset(decided.in_days),
+        dates=sorted(decided.dates),
+        in_days=sorted(decided.in_days),
         scale=scale,
         impute=impute,
         is_matrix=table.frame is None,
@@ -237,6 +214,8 @@ class _Decision:
             how = f"true is 1 and false 0, {how}"
         elif dtype.is_temporal() or name in self.dates:
             self.in_days.add(name)
+            if dtype in (pl.Date, pl.Datetime):
+                self.dates.add(name)  # new rows, and those of a written CSV, have them as text
             how = f"in days, {how}" if dtype in (pl.Duration, pl.Time) else f"days since 1970, {how}"
         return self._with_missing(ColumnUse(name, "numeric", how, found.n_missing), "the median")
 

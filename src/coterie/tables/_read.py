@@ -14,6 +14,7 @@ from coterie.tables._columns.values import named
 from coterie.tables._errors import TableError, brief, no_column, quoted, why
 from coterie.tables._formats.arrays import quietly, read_mtx, read_npy, read_npz
 from coterie.tables._formats.csv import open_text_table, read_cells
+from coterie.tables._formats.excel import read_excel
 from coterie.tables._formats.json_lines import read_json_lines
 from coterie.tables._formats.lines import TextFile
 from coterie.tables._formats.panics import quiet_panics
@@ -23,7 +24,7 @@ from coterie.tables._table import Table
 TEXT_ENDINGS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 _MATRICES = {".npy": read_npy, ".npz": read_npz, ".mtx": read_mtx, ".mtx.gz": read_mtx}
 JSON_ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
-_ENDINGS = ".csv, .tsv, .parquet, .jsonl, .ndjson, .npy, .npz and .mtx (.gz after those of text)"
+_ENDINGS = ".csv, .tsv, .xlsx, .parquet, .jsonl, .ndjson, .npy, .npz and .mtx (.gz after those of text)"
 
 
 def ending(path: Path) -> str:
@@ -33,25 +34,10 @@ def ending(path: Path) -> str:
 
 
 def read_table(path: str | os.PathLike[str], *, only: Sequence[str] | None = None) -> Table:
-    """Read a file: CSV, TSV, Parquet, JSON lines, NPY, NPZ or MatrixMarket, by its ending.
+    """Read a file: CSV, TSV, Excel, Parquet, JSON lines, NPY, NPZ or MatrixMarket, by its ending.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    only : sequence of str, optional
-        Keep these columns alone; a large file is then read faster. Rows that are too long are found by
-        reading all columns only.
-
-    Returns
-    -------
-    Table
-        What was read.
-
-    Raises
-    ------
-    TableError
-        For whatever is wrong with the file, in one line.
+    With `only` these columns alone: a large file is then read faster, but rows that are too long go unseen.
+    Whatever is wrong with the file ends in a `TableError` of one line.
     """
     path = Path(path)
     try:
@@ -93,6 +79,8 @@ def _read(path: Path, kind: str, only: Sequence[str] | None) -> Table:
         return _read_json(path, only)
     if kind == ".parquet":
         return _read_parquet(path, only)
+    if kind == ".xlsx":
+        return _chosen(path, *read_excel(path), only)
     if kind in _MATRICES:
         return Table(path, matrix=quietly(_MATRICES[kind], path))
     what = f"unknown ending {quoted(kind)}" if kind else "the name has no ending"
@@ -128,26 +116,29 @@ def _read_parquet(path: Path, only: Sequence[str] | None) -> Table:
         _check_names(only, rows.collect_schema().names())
         n_rows = rows.select(pl.len()).collect().item()
         frame = rows.select(pl.all() if only is None else named(only)).collect()
-    return _framed(path, frame, only, n_rows)
+    return _chosen(path, frame, [], only, n_rows)
 
 
 def _read_json(path: Path, only: Sequence[str] | None) -> Table:
     state = path.stat()
-    frame, notes = read_json_lines(TextFile.of(path), only)
-    _check_names(only, frame.columns)
-    table = _framed(path, frame if only is None else frame.select(named(only)), only, frame.height)
-    table.notes = tuple(notes)
+    table = _chosen(path, *read_json_lines(TextFile.of(path), only), only)
     if only is None:
         table.stamp = (state.st_size, state.st_mtime_ns)
     return table
 
 
-def _framed(path: Path, frame: pl.DataFrame, only: Sequence[str] | None, n_rows: int) -> Table:
-    if not n_rows:
-        raise TableError("the table has no rows.")
+def _chosen(
+    path: Path, frame: pl.DataFrame, notes: list[str], only: Sequence[str] | None, n_rows: int | None = None
+) -> Table:
+    """Those columns that are asked for."""
+    _check_names(only, frame.columns)
+    n_rows = frame.height if n_rows is None else n_rows
     if not frame.width and only is None:
         raise TableError("the table has no columns.")
-    return Table(path, frame=frame, n_rows=n_rows)
+    if not n_rows:
+        raise TableError("the table has no rows.")
+    frame = frame if only is None else frame.select(named(only))
+    return Table(path, frame=frame, n_rows=n_rows, notes=tuple(notes))
 
 
 def _check_names(only: Sequence[str] | None, names: Sequence[str]) -> None:

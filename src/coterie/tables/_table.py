@@ -19,22 +19,9 @@ _EXACT = 2**53
 
 
 class Table:
-    """What was read from a file: a frame (CSV, TSV, Parquet, JSON lines) or a matrix (NPY, NPZ, MTX).
+    """What was read from a file: a typed `frame`, or a `matrix` of numbers, dense or CSR (NPY, NPZ, MTX).
 
-    Attributes
-    ----------
-    path : Path
-        The file.
-    n_rows : int
-        Number of rows; they are counted from 0.
-    names : tuple of str
-        Names of the columns; those of a matrix are "column 0", "column 1", ...
-    frame : polars.DataFrame or None
-        The columns, typed.
-    matrix : ndarray, CSR matrix or None
-        The numbers.
-    notes : tuple of str
-        What the user should know of the reading.
+    `notes` are sentences that the user should know of the reading.
     """
 
     def __init__(
@@ -58,7 +45,7 @@ class Table:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
+        """Names of the columns; those of a matrix are "column 0", "column 1", ..."""
         if self.frame is not None:
             return tuple(self.frame.columns)
         return tuple(f"column {at}" for at in range(self.matrix.shape[1]))
@@ -82,18 +69,7 @@ class Table:
         return TableError(f"{self.path.name}: {message}")
 
     def column(self, name: str) -> pl.Series:
-        """A column by its name.
-
-        Parameters
-        ----------
-        name : str
-            The name.
-
-        Returns
-        -------
-        polars.Series
-            Its values.
-        """
+        """A column by its name."""
         if name not in self.places:
             raise TableError(f"{self.path.name}: {no_column(name, self.names)}")
         if self.frame is not None:
@@ -106,15 +82,7 @@ class Table:
     def ids(self, column: str | None) -> NDArray[Any] | None:
         """The ids in a column, as `Constraints(ids=...)` takes them: text or whole numbers, all different.
 
-        Parameters
-        ----------
-        column : str or None
-            Name of the column; None: rows go by their numbers.
-
-        Returns
-        -------
-        ndarray or None
-            One id a row.
+        None: rows go by their numbers.
         """
         if column is None:
             return None
@@ -164,18 +132,7 @@ class Table:
         )
 
     def numbers(self, column: str) -> NDArray[np.float64]:
-        """The finite numbers in a column: weights, loads, coordinates.
-
-        Parameters
-        ----------
-        column : str
-            Name of the column.
-
-        Returns
-        -------
-        ndarray of float
-            One number a row.
-        """
+        """The finite numbers in a column: weights, loads, coordinates."""
         values = self.column(column)
         if not (can_be_number(values.dtype) or is_text(values.dtype) or values.dtype == pl.Null):
             raise self.error(f"column {quoted(column)} must hold numbers, but it holds {values.dtype}.")

@@ -24,20 +24,7 @@ _WRITTEN = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson")
 
 
 def free_name(table: Table, wanted: str) -> str:
-    """A name for a new column that no column of the table has.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-    wanted : str
-        The name that is best.
-
-    Returns
-    -------
-    str
-        It, or with `_2`, `_3`, ... behind it.
-    """
+    """A name for a new column that no column of the table has: as wanted, or with `_2`, `_3`, ... behind."""
     taken = {"row"} if table.frame is None else set(table.names)
     name, number = wanted, 2
     while name in taken:
@@ -49,16 +36,7 @@ def write_table(table: Table, path: str | os.PathLike[str], added: Mapping[str, 
     """Write the table with new columns behind its own, as CSV, TSV, Parquet or JSON lines, by the ending.
 
     Cells of a CSV or TSV file come out as they stand in that file, and so do lines of JSON in such a file. Of
-    a matrix only the row numbers are written, as column `row`.
-
-    Parameters
-    ----------
-    table : Table
-        What was read.
-    path : path
-        The file to write.
-    added : mapping of str to array
-        The new columns; `free_name` gives names that are free.
+    a matrix only the row numbers are written, as column `row`. The new columns have names by `free_name`.
     """
     path = Path(path)
     kind = ending(path)

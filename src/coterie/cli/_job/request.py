@@ -163,18 +163,22 @@ def _read_pairs(request: Request, table: Table, ids: Any) -> Constraints:
     path = request.pairs
     assert path is not None
     if path.exists() and not path.is_file():  # a folder, or a pipe that nobody writes to
-        raise Trouble(f"{path} is no file; --pairs takes a .csv, .tsv, .json, .jsonl or .parquet")
+        raise Trouble(f"{path} is no file; --pairs takes a .csv, .tsv, .xlsx, .json, .jsonl or .parquet")
     n_items = None if ids is not None else table.n_rows
     try:
-        if path.suffix.lower() in (".tsv", ".jsonl", ".ndjson"):
-            return Constraints.from_frame(read_table(path).frame, ids=ids, n_items=n_items)
-        return Constraints.read(path, ids=ids, n_items=n_items)
+        columns = request.pair_names()
+        if path.suffix.lower() in (".tsv", ".jsonl", ".ndjson", ".xlsx"):
+            frame = read_table(path).frame
+            return Constraints.from_frame(frame, ids=ids, n_items=n_items, columns=columns)
+        return Constraints.read(path, ids=ids, n_items=n_items, columns=columns)
     except (ValueError, TypeError, KeyError, OSError, csv.Error, ImportError) as error:
         raise Trouble(_with_hint(message_of(error), request, table)) from None
 
 
 def _with_hint(message: str, request: Request, table: Table) -> str:
-    """Say what to do about ids that are not there."""
+    """Say what to do about ids and columns that are not there."""
+    message = message.replace('go into columns={"left": "i", ...}', "go into --pair-columns left=i,right=j")
+    message = message.replace("columns: ", "--pair-columns: ")
     if "pass --id" in message:
         return message.replace("pass --id", "name the column that holds them with --id")
     if "unknown id" in message:

@@ -70,7 +70,8 @@ def _peeked(request: Request) -> Constraints | None:
 
     n_rows, ids = found
     try:
-        return Constraints.read(pairs, ids=ids, n_items=n_rows if ids is None else None)
+        n_items = n_rows if ids is None else None
+        return Constraints.read(pairs, ids=ids, n_items=n_items, columns=request.pair_names())
     except (ValueError, TypeError, KeyError, OSError, csv.Error):
         return None  # and the long way says why
 

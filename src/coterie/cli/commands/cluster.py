@@ -14,6 +14,7 @@ from coterie._words import count_of
 from coterie.cli._job.fit import features_of, fit, texts_of
 from coterie.cli._job.output_folder import MARK, check_free, whole_folder
 from coterie.cli._job.request import Job, Request, prepare
+from coterie.cli._job.saved import MODEL_FILE, row_keys, save_model, versions
 from coterie.cli._speak.command_line import typed, with_options
 from coterie.cli._speak.screen import Screen, as_json
 from coterie.cli._speak.trouble import DONE, in_options, one_line
@@ -21,7 +22,7 @@ from coterie.cli._speak.trouble import DONE, in_options, one_line
 if TYPE_CHECKING:
     from coterie.base import Certainty
 
-RUN_FORMAT, MODEL_FORMAT = "coterie-run", "coterie-model"
+RUN_FORMAT = "coterie-run"
 _MOST_LISTED = 200  # columns that a plan lists
 _MOST_BLOCKED = 5  # reasons on the screen; run.json has more
 # What a table is written as; matrices have no columns of their own and become a CSV of rows and labels.
@@ -102,8 +103,6 @@ def _write(
     pictures: bool,
 ) -> list[str]:
     """Write everything but the file that marks a whole run; the names of the files."""
-    import joblib
-
     from coterie.tables import free_name, write_table
 
     endings = [suffix.lower() for suffix in job.table.path.suffixes if suffix.lower() in _WRITTEN_AS]
@@ -132,9 +131,10 @@ def _write(
             pl.DataFrame(outcomes, strict=False).write_csv(folder / "constraints.csv")
         files.append("constraints.csv")
     bundle = {
-        "format": MODEL_FORMAT,
         "model": model,
         "plan": job.plan,
+        "rows": row_keys(X),
+        "items": X if model.account().predict is None else None,  # new rows go with the nearest of them
         "plain": plain,
         "chosen_k": job.chosen_k,
         "fit_words": job.fit_kwargs,
@@ -143,8 +143,9 @@ def _write(
         "seconds": seconds,
         "versions": facts["versions"],
     }
-    joblib.dump(bundle, folder / "model.joblib")
-    files.append("model.joblib")
+    with screen.stage("writing the model"):
+        save_model(folder / MODEL_FILE, bundle)
+    files.append(MODEL_FILE)
     if report:
         from coterie.report import write_report
 
@@ -323,22 +324,3 @@ def fingerprint(path: Path) -> str:
     """A number that tells whether a file is still the same."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
-
-
-def versions() -> dict[str, str]:
-    """The versions that matter for a result."""
-    import platform
-
-    import numpy as np
-    import scipy
-    import sklearn
-
-    import coterie
-
-    return {
-        "coterie": coterie.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-    }

@@ -105,9 +105,5 @@ class FrozenItems:
     def __deepcopy__(self, memo: Any) -> Self:
         return self
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self), *(self.__dict__[name] for name in self._fields))
-
-
-def _restore(kind: type[FrozenItems], *values: Any) -> FrozenItems:
-    return kind._from_parts(*values)
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: self.__dict__[name] for name in self._fields}

@@ -11,7 +11,7 @@ import difflib
 import math
 import numbers
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -45,11 +45,15 @@ from coterie.constraints._reading.inputs import (
 )
 
 Parts = tuple[int, Pairs, Pairs, tuple[Group, ...], Ids | None]
+Names = Mapping[str, str] | None  # their names of columns -> ours
 
-_SPELLINGS = {"must-link": MUST_LINK, "ml": MUST_LINK, "cannot-link": CANNOT_LINK, "cl": CANNOT_LINK}
+# without blanks, hyphens and underscores
+_SPELLINGS = dict.fromkeys(["mustlink", "ml", "same", "1", "+1", "1.0"], MUST_LINK)
+_SPELLINGS |= dict.fromkeys(["cannotlink", "cl", "different", "-1", "-1.0"], CANNOT_LINK)
 _SPELLINGS |= {kind: kind for kind in GROUP_KINDS}
+_KINDS = "must-link, same or 1; cannot-link, different or -1; label, distinct or across"
 _COLUMNS = {"i", "j", "kind", "weight", "confidence", "hard", "source", "group", "set"}
-_WHOLE = re.compile(r"[+-]?[0-9]+")
+_WHOLE = re.compile(r"[+-]?[0-9]+(\.0*)?")  # 3.0 is what a column with gaps makes of 3
 _TRUE, _FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
 
 
@@ -163,30 +167,66 @@ def from_columns(
     row_numbers: Sequence[int],
     text: bool,
 ) -> Parts:
-    """Read the table described above; a complaint names a row by `place` and `row_numbers`."""
-    lacking = {"i", "kind"} - set(columns)
-    if lacking:
+    """Read the table described above; a complaint names the first bad row by `place` and `row_numbers`."""
+    _check_names(columns)
+
+    n = len(columns["kind"])
+
+    def read(start: int, size: int) -> Parts:
+        rows = {name: cells[start : start + size] for name, cells in columns.items()}
+        numbers = row_numbers[start : start + size]
+        try:
+            return _from_rows(_TableReader(rows, ids, place, numbers, text), ids, n_items)
+        except ValueError:  # kind by kind, so that what failed need not be the first: look closer
+            for closer in range(start, min(start + size, n), size // 1000 or 1) if size > 1 else ():
+                read(closer, size // 1000 or 1)
+            raise
+
+    return read(0, n)
+
+
+def renamed(columns: dict[str, list[Any]], names: Names) -> dict[str, list[Any]]:
+    """The columns by our names, where `names` says which of theirs is which."""
+    names = names or {}
+    for name, ours in names.items():
+        if ours not in _COLUMNS:
+            raise ValueError(f"columns: {ours!r} is none of {', '.join(sorted(_COLUMNS))}.")
+        if name not in columns:
+            raise ValueError(f"columns: there is no column {name!r}; there are {', '.join(columns)}.")
+    taken = {*names, *names.values()}
+    if len(set(names.values())) < len(names):
+        raise ValueError(f"columns: {', '.join(names)} cannot be two of one kind; got {dict(names)}.")
+    return {
+        names.get(name, name): cells for name, cells in columns.items() if name in names or name not in taken
+    }
+
+
+def _check_names(columns: dict[str, list[Any]]) -> None:
+    lacking = [name for name in ("i", "j", "kind") if name not in columns]
+    if lacking not in ([], ["j"]):  # groups need no j
+        them = ", ".join(name for name in lacking if name != "j" or "group" not in columns)
         raise ValueError(
-            f"the table lacks the column {' and '.join(sorted(lacking))}; it has "
-            f"{', '.join(columns) or 'none'}. A row says i, j, kind (must-link or cannot-link)."
+            f"the table lacks the column{'s' * (' ' in them)} {them}; it has {', '.join(columns) or 'none'}. "
+            'Rows say i, j, kind (must-link or cannot-link); other names go into columns={"left": "i", ...}.'
         )
     for name in set(columns) - _COLUMNS:
         meant = difflib.get_close_matches(name.lower(), _COLUMNS - set(columns), n=1, cutoff=0.8)
         if meant:
             raise ValueError(f"there is a column {name!r}; did you mean {meant[0]!r}? Rename or remove it.")
-    reader = _TableReader(columns, ids, place, row_numbers, text)
+
+
+def _from_rows(reader: _TableReader, ids: Ids | None, n_items: int | None) -> Parts:
     pair_rows: dict[str, list[int]] = {MUST_LINK: [], CANNOT_LINK: []}
     group_rows: dict[tuple[str, str], list[int]] = {}
     spelled: dict[str, str | None] = {}
-    for row, kind in enumerate(columns["kind"]):
+    for row, kind in enumerate(reader.columns["kind"]):
         written = str(kind)
         if written not in spelled:
-            spelled[written] = _SPELLINGS.get(written.strip().lower().replace("_", "-"))
+            word = written.strip().lower()
+            spelled[written] = _SPELLINGS.get(word, _SPELLINGS.get(re.sub(r"[\s_-]", "", word)))
         known = spelled[written]
         if known is None:
-            raise reader.complaint(
-                row, f"kind is {kind!r}; write one of {', '.join(sorted(set(_SPELLINGS)))}"
-            )
+            raise reader.complaint(row, f"kind is {kind!r}; write one of {_KINDS}")
         if known in pair_rows:
             pair_rows[known].append(row)
         else:
@@ -251,9 +291,10 @@ class _TableReader:
         if not (_WHOLE.fullmatch(value) if isinstance(value, str) else _is_whole(value)):
             message = "not a row number; if these are your own ids, pass `ids=`"
             raise self.complaint(row, f"{column} is {value!r}, {message}")
-        if abs(int(value)) > 2**62:
+        number = int(value.partition(".")[0] if isinstance(value, str) else value)
+        if abs(number) > 2**62:
             raise self.complaint(row, f"{column} is {value!r}, too large for a row number")
-        return int(value)
+        return number
 
     def items(self, column: str, rows: Sequence[int]) -> IntArray:
         """Row numbers of a column: plain whole numbers at once, anything else cell by cell."""
@@ -263,7 +304,7 @@ class _TableReader:
             if set(map(type, chosen)) <= {int} or (self.text and all(map(_WHOLE.fullmatch, chosen))):
                 try:
                     return np.array(list(map(int, chosen)), dtype=np.int64)
-                except OverflowError:  # told below, with its row
+                except (OverflowError, ValueError):  # told below, with its row
                     pass
         return np.array([self.item(column, row) for row in rows], dtype=np.int64)
 

@@ -38,6 +38,8 @@ from coterie.constraints._reading.inputs import (
     row_names,
 )
 
+Names = _build.Names
+
 
 class Buildable(FrozenItems):
     """The fields of `Constraints`, and the ways to fill them."""
@@ -148,17 +150,20 @@ class Buildable(FrozenItems):
         return cls._from_parts(n_items, NO_PAIRS, NO_PAIRS, (group,) if len(group.items) else (), names)
 
     @classmethod
-    def from_frame(cls, frame: Any, *, ids: Any = None, n_items: int | None = None) -> Self:
+    def from_frame(
+        cls, frame: Any, *, ids: Any = None, n_items: int | None = None, columns: Names = None
+    ) -> Self:
         """Read a data frame of any library with the columns `i`, `j` and `kind`.
 
-        `kind` is must-link (or ml) or cannot-link (or cl); `weight`, `confidence`, `hard` and `source` may
-        follow. A group takes one row per item: `i`, `kind` (label, distinct or across) and `group`; a
-        column `set` tells several groups of one kind apart.
+        `kind` is must-link (or ml, same, 1) or cannot-link (or cl, different, -1); `weight`, `confidence`,
+        `hard` and `source` may follow. A group takes one row per item: `i`, `kind` (label, distinct or
+        across) and `group`; a column `set` tells several groups of one kind apart. Where your columns have
+        other names, `columns` says which is which: ``columns={"left": "i", "right": "j"}``.
         """
-        columns = frame_columns(frame)
-        numbers = range(len(next(iter(columns.values()), [])))
+        cells = _build.renamed(frame_columns(frame), columns)
+        numbers = range(len(next(iter(cells.values()), [])))
         names = None if ids is None else Ids(ids)
-        parts = _build.from_columns(columns, names, n_items, place="row", row_numbers=numbers, text=False)
+        parts = _build.from_columns(cells, names, n_items, place="row", row_numbers=numbers, text=False)
         return cls._from_parts(*parts[:3], merge_groups(parts[3], "sum"), parts[4])
 
     @classmethod
@@ -214,12 +219,14 @@ class Buildable(FrozenItems):
         return cls(pairs, n_items=n_items, weight=weight, confidence=confidence, hard=hard)
 
     @classmethod
-    def read(cls, path: Any, *, ids: Any = None, n_items: int | None = None) -> Self:
+    def read(cls, path: Any, *, ids: Any = None, n_items: int | None = None, columns: Names = None) -> Self:
         """Read a file (.csv, .json, .parquet) with the columns of `from_frame`.
 
-        Items are named by row number, or by your own ids if `ids` holds the id of each row.
+        Items are named by row number, or by your own ids if `ids` holds the id of each row. Cells of a CSV
+        end at commas, semicolons or tabs; JSON is what `write` makes, or an array of records. `columns` as in
+        `from_frame`.
         """
-        parts = read_file(path, None if ids is None else Ids(ids), n_items)
+        parts = read_file(path, None if ids is None else Ids(ids), n_items, columns)
         return cls._from_parts(*parts[:3], merge_groups(parts[3], "sum"), parts[4])
 
     @classmethod

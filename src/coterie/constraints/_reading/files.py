@@ -1,7 +1,8 @@
 """Constraint files: CSV and JSON in the core, Parquet with the extra `parquet`.
 
 All three hold the table of `build.py`. CSV is for people and knows neither the number of items nor the ids,
-so `Constraints.read` takes them; JSON keeps both. Names of groups become text.
+so `Constraints.read` takes them; the JSON of `write` keeps both. JSON may also be an array of records. Names
+of groups become text.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
+import re
 from pathlib import Path
 from typing import Any
 
-from coterie.constraints._reading.build import Parts, from_columns
+from coterie.constraints._reading.build import Names, Parts, from_columns, renamed
 from coterie.constraints._reading.frames import build_frame, frame_columns
 from coterie.constraints._reading.inputs import Ids
 
@@ -20,8 +22,8 @@ _FORMAT = "coterie-constraints"
 _KNOWN = ".csv, .json or .parquet"
 
 
-def read_file(path: Any, ids: Ids | None, n_items: int | None) -> Parts:
-    """Read the parts of constraints from a file, by its ending."""
+def read_file(path: Any, ids: Ids | None, n_items: int | None, names: Names) -> Parts:
+    """Read the parts of constraints from a file, by its ending; `names`: which column is which of ours."""
     path = Path(path)
     ending = path.suffix.lower()
     if ending not in (".csv", ".json", ".parquet"):
@@ -29,11 +31,13 @@ def read_file(path: Any, ids: Ids | None, n_items: int | None) -> Parts:
     try:
         if ending == ".csv":
             columns, lines = _read_csv(path)
+            columns = renamed(columns, names)
             return from_columns(columns, ids, n_items, place="line", row_numbers=lines, text=True)
         if ending == ".json":
             columns, ids, n_items = _read_json(path, ids, n_items)
         else:
             columns = _read_parquet(path)
+        columns = renamed(columns, names)
         rows = range(max((len(cells) for cells in columns.values()), default=0))
         return from_columns(columns, ids, n_items, place="row", row_numbers=rows, text=False)
     except UnicodeDecodeError:
@@ -53,9 +57,12 @@ def _not_utf8(path: Path) -> ValueError:
 
 
 def _read_csv(path: Path) -> tuple[dict[str, list[Any]], list[int]]:
-    """The columns as text, and the line of each row."""
+    """The columns as text, and the line of each row; cells end at commas, semicolons or tabs."""
     with path.open(newline="", encoding="utf-8-sig") as file:
-        lines = csv.reader(file)
+        start = re.sub(r'"[^"]*"', "", file.readline())  # a mark inside of quotes separates nothing
+        mark = next((mark for mark in ",;\t" if mark in start), ",")
+        file.seek(0)
+        lines = csv.reader(file, delimiter=mark)
         header = [name.strip() for name in next(lines, [])]
         twice = [name for name in header if header.count(name) > 1]
         if twice:
@@ -72,6 +79,8 @@ def _read_csv(path: Path) -> tuple[dict[str, list[Any]], list[int]]:
             numbers.append(lines.line_num)
             for name, cell in zip(header, cells, strict=True):
                 columns[name].append(cell)
+    for name in {"weight", "confidence"} & set(columns) if mark == ";" else ():  # where commas are decimal
+        columns[name] = [cell.replace(",", ".") for cell in columns[name]]
     return columns, numbers
 
 
@@ -82,9 +91,14 @@ def _read_json(path: Path, ids: Ids | None, n_items: int | None) -> tuple[Any, I
         raise ValueError(f"not JSON: {error}.") from None
     except RecursionError:
         raise ValueError("not a file of Coterie constraints: too deeply nested.") from None
+    if isinstance(content, list):
+        return _of_records(content), ids, n_items
     columns = content.get("table") if isinstance(content, dict) else None
     if columns is None or content.get("format") != _FORMAT:
-        raise ValueError(f'not a file of Coterie constraints ("format": "{_FORMAT}" and "table").')
+        raise ValueError(
+            f'neither a file of Coterie constraints ("format": "{_FORMAT}" and "table") nor an array of '
+            'records such as [{"i": 0, "j": 1, "kind": "must-link"}].'
+        )
     if not isinstance(columns, dict) or len({len(cells) for cells in columns.values()}) > 1:
         raise ValueError("the table must have columns of one length.")
     if ids is None and content.get("ids") is not None:
@@ -92,6 +106,15 @@ def _read_json(path: Path, ids: Ids | None, n_items: int | None) -> tuple[Any, I
     if n_items is None:
         n_items = content.get("n_items") if ids is None else len(ids)
     return columns, ids, n_items
+
+
+def _of_records(records: list[Any]) -> dict[str, list[Any]]:
+    """Columns of an array of records; what a record does not name is missing."""
+    for row, record in enumerate(records):
+        if not isinstance(record, dict):
+            raise ValueError(f'row {row} is no record such as {{"i": 0, "j": 1, "kind": "must-link"}}.')
+    names = dict.fromkeys(name for record in records for name in record) if records else ("i", "j", "kind")
+    return {name: [record.get(name) for record in records] for name in names}
 
 
 def _read_parquet(path: Path) -> dict[str, list[Any]]:

@@ -6,6 +6,7 @@ Bad input raises before anything is built. Nothing is dropped here but a must-li
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -29,6 +30,7 @@ _FORMS = {
     3: "must be a list of triples such as [(0, 1, 2), (5, 3, 4)]",
 }
 _LARGEST = 2**62
+_WHOLE_FLOAT = re.compile(r"(?<=\d)\.0*$")  # what 3.0 has beside 3
 
 
 def as_vector(values: Any) -> NDArray[Any]:
@@ -40,6 +42,18 @@ def as_vector(values: Any) -> NDArray[Any]:
             array[:] = values
             return array
     return np.asarray(values)
+
+
+def as_text_array(values: NDArray[Any]) -> NDArray[Any]:
+    """Objects that are all text as an array of text, which files hold in one piece; others as they are."""
+    cells = values.tolist() if values.dtype == object else []
+    if not cells or set(map(type, cells)) != {str}:
+        return values
+    lengths = list(map(len, cells))
+    if len(cells) * max(lengths) > 4 * sum(lengths) + 2**20:  # one long text would blow up the others
+        return values
+    text = np.array(cells)
+    return text if text.tolist() == cells else values  # NumPy drops zeros at the end
 
 
 def whole_number(value: Any, name: str, low: int) -> int:
@@ -97,7 +111,7 @@ class Ids:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Ids, (self.values, self.index)
+        return Ids, (as_text_array(self.values), self.index)
 
     def take(self, rows: IntArray) -> Ids:
         """The ids of some rows."""
@@ -136,9 +150,10 @@ class Ids:
     def _by_text(self) -> dict[str, int]:
         by_text: dict[str, int] = {}
         for key, row in self._rows.items():
-            if by_text.setdefault(str(key), row) != row:
+            text = as_written(key)
+            if by_text.setdefault(text, row) != row:
                 raise ValueError(
-                    f"the ids of rows {by_text[str(key)]} and {row} are both written {str(key)!r}, so a file "
+                    f"the ids of rows {by_text[text]} and {row} are both written {text!r}, so a file "
                     "cannot tell them apart; make the ids differ as text."
                 )
         return by_text
@@ -146,11 +161,14 @@ class Ids:
     def row(self, name: Any, where: str, *, text: bool = False) -> int:
         """Return the row of an id; `text` compares by the written form, as files need."""
         table: dict[Any, int] = self._rows
+        if isinstance(name, float) and name not in table:
+            name = as_written(name)
         if text:
             if self._rows_of_text is None:
                 self._rows_of_text = self._by_text()
             table = self._rows_of_text
             name = name if name in table else name.strip()
+            name = name if name in table else _WHOLE_FLOAT.sub("", name)
         try:
             return table[name]
         except (KeyError, TypeError):  # not there, or not hashable
@@ -162,6 +180,11 @@ class Ids:
             hint = f" Did you mean {close[0]!r}?" if close else ""
             first = ", ".join(repr(key) for key in self.values[:3].tolist())
             raise ValueError(f"{where}: unknown id {name!r}; the ids begin {first}, ...{hint}") from None
+
+
+def as_written(name: Any) -> str:
+    """An id as text; a column with gaps makes 3.0 of 3, and it is 3 that was meant."""
+    return str(int(name) if isinstance(name, float) and name.is_integer() else name)
 
 
 def item_name(ids: Ids | None, item: int) -> str:

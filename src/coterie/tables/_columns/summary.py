@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -48,27 +47,14 @@ class TextSummary:
         return not self.is_date and self.n_values <= 2 * self.n_numbers and self.n_numbers < self.n_values
 
 
-def by_type(frame: pl.DataFrame, names: Iterable[str]) -> dict[pl.DataType, list[str]]:
-    """The columns of each type."""
-    groups: dict[pl.DataType, list[str]] = {}
-    schema = frame.schema
-    for name in names:
-        groups.setdefault(schema[name], []).append(name)
-    return groups
-
-
 def summarise_numbers(table: Table, names: list[str], dates: Collection[str]) -> dict[str, NumberSummary]:
     """Summaries of columns as numbers; `dates` are text and hold ISO dates."""
     found: dict[str, NumberSummary] = {}
     for name in names:
         values = numbers_of(table, name, name in dates)
         n_missing = int(np.count_nonzero(np.isnan(values)))
-        if n_missing == len(values):
-            found[name] = NumberSummary(n_missing, None, None)
-        else:
-            found[name] = NumberSummary(
-                n_missing, float(np.fmin.reduce(values)), float(np.fmax.reduce(values))
-            )
+        ends = (None, None) if n_missing == len(values) else (np.fmin.reduce(values), np.fmax.reduce(values))
+        found[name] = NumberSummary(n_missing, *(None if end is None else float(end) for end in ends))
     return found
 
 
@@ -84,27 +70,25 @@ def numbers_of(table: Table, name: str, is_date: bool) -> NDArray[np.float64]:
 
 def summarise_text(table: Table, names: list[str]) -> dict[str, TextSummary]:
     """Summaries of columns as text."""
-    if table.frame is None:
-        table = Table(table.path, frame=pl.DataFrame([table.column(name) for name in names]))
-    frame = table.frame
-    assert frame is not None
     found: dict[str, TextSummary] = {}
-    for dtype, group in by_type(frame, names).items():
-        values = text(group, dtype)
-        missing = _row(frame, values.null_count())
-        levels = _row(frame, values.n_unique())
-        numbers = _row(frame, values.str.strip_chars().cast(pl.Float64, strict=False).is_not_nan().sum())
-        dressed = _row(frame, values.str.contains(DRESSED).sum())
-        starts = _row(frame, values.drop_nulls().first().str.contains(LOOKS_LIKE_DATE))
-        found_all = zip(group, missing, levels, numbers, dressed, starts, strict=True)
-        for name, n, m, k, d, start in found_all:
-            is_date = bool(start) and _all_dates(frame, name, dtype, n)
-            found[name] = TextSummary(n, frame.height - n, m - (n > 0), k, d, is_date)
+    for name in names:
+        column = table.column(name)
+        values = column.to_frame().select(text(name, column.dtype)).to_series().drop_nulls()
+        n_missing = len(column) - len(values)
+        floats = values.str.strip_chars().cast(pl.Float64, strict=False)
+        found[name] = TextSummary(
+            n_missing,
+            len(values),
+            values.n_unique(),
+            floats.is_not_nan().sum(),
+            values.str.contains(DRESSED).sum(),
+            values.head(1).str.contains(LOOKS_LIKE_DATE).any() and _n_dates(column) == len(values),
+        )
     return found
 
 
-def _all_dates(frame: pl.DataFrame, name: str, dtype: pl.DataType, n_missing: int) -> bool:
-    return bool(frame.select(number(name, dtype, is_date=True).null_count()).item() == n_missing)
+def _n_dates(column: pl.Series) -> int:
+    return column.to_frame().select(number(column.name, column.dtype, is_date=True).count()).item()
 
 
 def n_words(table: Table, name: str) -> float:
@@ -123,7 +107,3 @@ def all_differ(table: Table, name: str) -> bool:
 def first_row(table: Table, name: str, condition: pl.Expr) -> int:
     """The first row of a column where something holds."""
     return int(table.column(name).to_frame().select(condition.arg_max()).item())
-
-
-def _row(frame: pl.DataFrame, expression: pl.Expr) -> tuple[Any, ...]:
-    return frame.select(expression).row(0)

@@ -55,14 +55,14 @@ def open_text_table(lines: TextFile, usual: str) -> TextTable:
         raise
     except csv.Error as error:
         raise quoting_error(error, 1) from None
-    names, notes = _names(header)
+    names, notes = column_names(header)
     if separator != usual:
         notes.append(f"Cells are separated by {_SEPARATORS[separator]}.")
     end_of_line = "\r" if b"\r" in head and b"\n" not in head else "\n"
     return TextTable(lines, separator, end_of_line, names, tuple(notes))
 
 
-def _names(header: list[str]) -> tuple[tuple[str, ...], list[str]]:
+def column_names(header: list[str]) -> tuple[tuple[str, ...], list[str]]:
     """Names of the columns: all different, none empty but the first, as row names are written."""
     names = [name.strip() for name in header]
     notes = []
@@ -139,14 +139,14 @@ def _line_by_line(table: TextTable, frame: pl.DataFrame | None) -> tuple[pl.Data
     """Find the line that is at fault, or the empty ones; where polars failed, read the cells as well."""
     if frame is None:
         table.lines.check_encoding()
-    records = read_records(table.lines, table.separator, len(table.names), keep=frame is None)
+    n_rows, empty, cells = read_records(table.lines, table.separator, len(table.names), keep=frame is None)
     if frame is None:
-        columns = list(zip(*records.cells, strict=True)) if records.cells else [()] * len(table.names)
+        columns = list(zip(*cells, strict=True)) if cells else [()] * len(table.names)
         series = [pl.Series(name, cells, pl.String) for name, cells in zip(table.names, columns, strict=True)]
         frame = pl.DataFrame(series)
-    elif frame.height != records.n_rows:  # quotes and line ends that polars takes in another way
+    elif frame.height != n_rows:  # quotes and line ends that polars takes in another way
         return _line_by_line(table, None)
-    if not records.empty:
+    if not empty:
         return frame, []
-    is_row = pl.Series([True]).new_from_index(0, frame.height).scatter(records.empty, False)
-    return frame.filter(is_row), [f"{count_of(len(records.empty), 'empty line')} left out."]
+    is_row = pl.Series([True]).new_from_index(0, frame.height).scatter(empty, False)
+    return frame.filter(is_row), [f"{count_of(len(empty), 'empty line')} left out."]

@@ -69,19 +69,15 @@ class TextFile:
                     ) from None
 
 
-@dataclass(frozen=True)
-class Records:
-    """What is below the header."""
+def read_records(
+    lines: TextFile, separator: str, width: int, *, keep: bool
+) -> tuple[int, list[int], list[list[str]]]:
+    """Go through all rows below the header; raise, with the line, where one has not `width` cells.
 
-    n_rows: int  # empty lines count
-    empty: list[int]  # rows that are empty lines, and no values
-    cells: list[list[str]] | None
-
-
-def read_records(lines: TextFile, separator: str, width: int, *, keep: bool) -> Records:
-    """Go through all rows below the header; raise, with the line, where one has not `width` cells."""
+    Returned are how many there are, those that are empty lines and no values, and their cells if kept.
+    """
     empty: list[int] = []
-    cells: list[list[str]] | None = [] if keep else None
+    cells: list[list[str]] = []
     n_rows = -1  # the header
     with lines.text() as text, _long_cells():
         records = csv.reader(text, delimiter=separator, strict=True)
@@ -96,22 +92,17 @@ def read_records(lines: TextFile, separator: str, width: int, *, keep: bool) -> 
                         raise TableError(
                             f"line {line:,} has {count_of(len(record), 'cell')}, the header has {width:,}."
                         )
-                    if cells is not None:
+                    if keep:
                         cells.append(record)
                 if record:  # empty lines above the header do not count
                     n_rows += 1
                 line = records.line_num + 1
         except csv.Error as error:
             raise quoting_error(error, line) from None
-    return Records(max(n_rows, 0), _at_end(empty, n_rows) if width == 1 else empty, cells)
-
-
-def _at_end(rows: list[int], n_rows: int) -> list[int]:
-    """Those rows that nothing else follows."""
-    kept: list[int] = []
-    while rows and rows[-1] == n_rows - 1 - len(kept):
-        kept.append(rows.pop())
-    return kept[::-1]
+    if width == 1:  # an empty line is a missing value there, unless nothing else follows
+        filled = set(range(n_rows)) - set(empty)
+        empty = [row for row in empty if row > max(filled, default=-1)]
+    return max(n_rows, 0), empty, cells
 
 
 def quoting_error(error: csv.Error, line: int) -> TableError:

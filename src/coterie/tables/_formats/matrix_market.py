@@ -1,18 +1,15 @@
 """The text format of MatrixMarket: a header, sizes, and then numbers.
 
-SciPy's reader (1.17.1) brings the process down on dense files that are cut off or hold something else than
-numbers. Here polars reads the numbers if they stand line by line with single blanks, else NumPy, and they
-are counted.
+SciPy's reader (1.17.1) brings the process down on files that are cut off ("... -2e") or hold something else
+than numbers, and takes symmetric files that are too short. Here NumPy reads the numbers; they are counted.
 """
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from coterie.tables._errors import TableError, quoted
@@ -40,7 +37,9 @@ def read_matrix_market(lines: TextFile) -> Any:
         while line.startswith(b"%") or (line and not line.strip()):
             line = file.readline()
         sizes = _sizes(line, 3 if form == "coordinate" else 2)
-        numbers = _numbers(file.read(), _FIELDS[field] if form == "coordinate" else 1)
+        numbers = _numbers(file.read())
+    if _SIGNS[symmetry] and sizes[0] != sizes[1]:
+        raise TableError("a symmetric matrix has as many rows as columns.")
     if form == "array":
         return _dense(numbers, sizes[0], sizes[1], _SIGNS[symmetry])
     return _sparse(numbers, sizes, _FIELDS[field], _SIGNS[symmetry])
@@ -66,15 +65,10 @@ def check_shape(n_rows: int, n_columns: int) -> None:
         )
 
 
-def _numbers(body: bytes, width: int) -> NDArray[np.float64]:
-    """All numbers of the text, which holds nothing else; usually `width` of them a line."""
+def _numbers(body: bytes) -> NDArray[np.float64]:
+    """All numbers of the text, which holds nothing else."""
     if not body.strip():
         return np.empty(0)
-    with contextlib.suppress(pl.exceptions.PolarsError):
-        columns = {str(at): pl.Float64 for at in range(width)}
-        frame = pl.read_csv(body, has_header=False, separator=" ", schema=columns, quote_char=None)
-        if not any(frame.null_count().row(0)):
-            return frame.to_numpy(order="c").ravel()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
@@ -93,21 +87,13 @@ def _dense(numbers: NDArray[np.float64], n_rows: int, n_columns: int, sign: int)
     if not sign:
         _check_count(numbers, n_rows * n_columns)
         return numbers.reshape(n_rows, n_columns, order="F")
-    if n_rows != n_columns:
-        raise TableError("a symmetric matrix has as many rows as columns.")
-    diagonal = sign < 0  # there it is zero, and left out
-    _check_count(numbers, n_rows * (n_rows + 1) // 2 - (n_rows if diagonal else 0))
-    matrix = np.zeros((n_rows, n_rows))
-    upper = np.triu_indices(n_rows, k=int(diagonal))
-    matrix[upper] = sign * numbers
-    matrix.T[upper] = numbers
-    return matrix
+    column, row = np.triu_indices(n_rows, k=int(sign < 0))  # where the sign changes, the diagonal is 0
+    _check_count(numbers, len(row))
+    return _mirrored(row, column, numbers, (n_rows, n_rows), sign).toarray()
 
 
 def _sparse(numbers: NDArray[np.float64], sizes: list[int], n_fields: int, sign: int) -> Any:
     """Row, column and number of each entry; of a symmetric matrix only those on and below the diagonal."""
-    from scipy.sparse import coo_matrix
-
     n_rows, n_columns, n_entries = sizes
     _check_count(numbers, n_fields * n_entries)
     if n_rows > max(_ROWS_BELIEVED, _ROWS_AN_ENTRY * n_entries):
@@ -125,13 +111,13 @@ def _sparse(numbers: NDArray[np.float64], sizes: list[int], n_fields: int, sign:
         )
     row, column = places.astype(np.int64).T - 1
     values = entries[:, 2] if n_fields == 3 else np.ones(n_entries)
-    if sign:
-        if n_rows != n_columns:
-            raise TableError("a symmetric matrix has as many rows as columns.")
-        away = row != column
-        row, column, values = (
-            np.concatenate([row, column[away]]),
-            np.concatenate([column, row[away]]),
-            np.concatenate([values, sign * values[away]]),
-        )
-    return coo_matrix((values, (row, column)), shape=(n_rows, n_columns))
+    return _mirrored(row, column, values, (n_rows, n_columns), sign)
+
+
+def _mirrored(row: Any, column: Any, values: Any, shape: tuple[int, int], sign: int) -> Any:
+    """The matrix of these entries, and of those on the other side of the diagonal."""
+    from scipy.sparse import coo_matrix
+
+    away = (row != column) & (sign != 0)
+    rows, columns = np.concatenate([row, column[away]]), np.concatenate([column, row[away]])
+    return coo_matrix((np.concatenate([values, sign * values[away]]), (rows, columns)), shape=shape)
