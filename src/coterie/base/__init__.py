@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ending_words,
         objective_words,
     )
+    from coterie.base._cluster_names import labelled, naming_group, new_numbers, numbers_by_label
     from coterie.base._distances import (
         Distances,
         TakesDistances,

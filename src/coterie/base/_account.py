@@ -15,6 +15,7 @@ import numpy as np
 from coterie._arrays import Floats, Index
 from coterie._words import count_of
 from coterie.base._about import About
+from coterie.base._cluster_names import cluster_names
 from coterie.constraints import Constraints
 
 BOUNDS = ("size_min", "size_max", "group_min", "group_max")
@@ -150,28 +151,19 @@ class Certainty:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds on sizes as the user gave them, and what came of them.
+    """Bounds on sizes, and what they cost.
 
     Attributes
     ----------
-    size_min, size_max, group_min, group_max
-        As the parameters of these names.
-    cap : float or None
-        The largest size in numbers, where it is all there is: it has no price.
+    read : SizeBounds
+        In numbers, with the loads and groups of the fit; a last cluster more is for what is left out.
     prices, group_prices : array or None
-        What a bound costs: by cluster; by cluster and group.
-    spare : bool
-        Whether items may be left out of all clusters.
+        What a bound costs: by cluster; by cluster and group. None: nobody knows.
     """
 
-    size_min: Any = None
-    size_max: Any = None
-    group_min: Any = None
-    group_max: Any = None
-    cap: float | None = None
+    read: Any
     prices: Floats | None = None
     group_prices: Floats | None = None
-    spare: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,6 +205,8 @@ class Account:
         How the objective fell.
     certainty : Certainty or None
         Probabilities, where there are some.
+    names : tuple of str or None
+        What the clusters are called after known labels (None: no label); empty: they have numbers alone.
     sizes : array of shape (n_clusters,) or None
         Sizes of the clusters, where items do not count one each.
     bounds : Bounds or None
@@ -247,6 +241,7 @@ class Account:
     price: Price = Price()
     trace: Trace | None = None
     certainty: Certainty | None = None
+    names: tuple[str | None, ...] = ()
     sizes: Floats | None = None
     bounds: Bounds | None = None
     graph: Any = None
@@ -273,15 +268,17 @@ def read_account(model: Any) -> Account:
     metric = getattr(model, "metric", None)
     metric = metric if isinstance(metric, str) and metric in ("precomputed", "cosine") else "euclidean"
     transform = getattr(model, "transform", None)
-    bounds: dict[str, Any] = {name: getattr(model, name, None) for name in BOUNDS}
     sizes = getattr(model, "sizes_", None)
+    n_clusters = max(int(found), int(np.max(model.labels_, initial=-1)) + 1)
+    known = getattr(model, "constraints_", None)
     return Account(
         what=None if about is None else about.what,
         source=None if about is None else about.source,
         obeys=getattr(model, "obeys", "hard"),
-        known=getattr(model, "constraints_", None),
+        known=known,
         asked=asked,
-        n_clusters=max(int(found), int(np.max(model.labels_, initial=-1)) + 1),
+        n_clusters=n_clusters,
+        names=cluster_names(known, model.labels_, n_clusters),
         n_features=getattr(model, "n_features_in_", None),
         features=getattr(model, "feature_names_in_", None),
         weighted=bool(getattr(model, "_weighted", False)),
@@ -291,7 +288,6 @@ def read_account(model: Any) -> Account:
         price=_price(model, transform is not None),
         trace=_trace(model),
         sizes=None if sizes is None else np.asarray(sizes, dtype=np.float64),
-        bounds=None if all(one is None for one in bounds.values()) else Bounds(**bounds),
     )
 
 
