@@ -1,5 +1,7 @@
 """The registry knows every method, says the truth about each, and chooses by its written rule."""
 
+import inspect
+
 import numpy as np
 import polars as pl
 import pytest
@@ -22,6 +24,11 @@ def test_what_is_said_of_a_method_is_true(method):
     kind, about = method.estimator, method.about
     assert about == kind.about  # read off the file, and as the class has it
     rules = set(kind.parameter_rules)
+    assert set(method._rules) - {"self"} == rules
+    assert (method.kinds, method.new_rows) == (kind.constraint_kinds, hasattr(kind, "predict"))
+    assert list(method._given) == list(inspect.signature(kind.fit).parameters)
+    if "metric" in rules:
+        assert method.metrics["sqeuclidean"] == inspect.signature(kind).parameters["metric"].default
     assert (about.max_items is not None) == kind.works_on_pairs
     assert {*about.light, *(name for own in about.with_metric.values() for name in own)} <= rules
     assert about.twin is None or find_method(about.twin).name == about.twin
