@@ -1,5 +1,7 @@
 """The registry knows every method, says the truth about each, and chooses by its written rule."""
 
+import inspect
+
 import numpy as np
 import polars as pl
 import pytest
@@ -22,6 +24,11 @@ def test_what_is_said_of_a_method_is_true(method):
     kind, about = method.estimator, method.about
     assert about == kind.about  # read off the file, and as the class has it
     rules = set(kind.parameter_rules)
+    assert set(method._rules) - {"self"} == rules
+    assert (method.kinds, method.new_rows) == (kind.constraint_kinds, hasattr(kind, "predict"))
+    assert list(method._given) == list(inspect.signature(kind.fit).parameters)
+    if "metric" in rules:
+        assert method.metrics["sqeuclidean"] == inspect.signature(kind).parameters["metric"].default
     assert (about.max_items is not None) == kind.works_on_pairs
     assert {*about.light, *(name for own in about.with_metric.values() for name in own)} <= rules
     assert about.twin is None or find_method(about.twin).name == about.twin
@@ -57,6 +64,31 @@ def test_every_method_can_be_built_and_fitted(method):
             assert set(model.labels_) == set(range(model.n_clusters_))
     with pytest.raises(ValueError, match="has no distance 'manhattan'"):
         method.build(2, metric="manhattan")
+
+
+@every_method
+@pytest.mark.filterwarnings("ignore::coterie.exceptions.CoterieWarning")
+def test_clusters_have_the_numbers_and_names_of_the_labels(method):
+    """Two of four clusters have labels, whose order is that of their names, not of the rows."""
+    rng = np.random.default_rng(1)
+    y = np.repeat([3, 1, 0, 2], 12)
+    X = np.abs(rng.normal(scale=0.1, size=(48, 4)) + 5 * np.eye(4)[y])
+    names = {3: "cats", 1: "ants"}
+    known = Constraints.from_labels([names.get(one) if at % 12 < 3 else None for at, one in enumerate(y)])
+    for more in ({}, {"per_cluster": True}) if method.name == "MPCKMeans" else ({},):
+        model = method.build(4, random_state=0, **more).fit(X, constraints=known)
+        labels = model.labels_
+        assert set(labels[(y == 1) & (np.arange(48) % 12 < 3)]) == {0}
+        assert set(labels[:3]) == {1}
+        account = model.account()
+        assert account.names[:2] == ("ants", "cats")
+        assert set(account.names[2:]) <= {None}
+        if method.new_rows:  # what is kept for new rows goes along
+            assert model.predict(X).tolist() == labels.tolist()
+        if account.certainty is not None:
+            assert (account.certainty.own(labels) > 0.5).all()
+        if account.sizes is not None:
+            assert account.sizes.tolist() == np.bincount(labels).tolist()
 
 
 def test_what_goes_with_a_distance_gives_way_to_the_user():

@@ -11,7 +11,6 @@ import ast
 import difflib
 import importlib
 import importlib.util
-import inspect
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from coterie._lazy import find_home
 from coterie.base import About
+from coterie.constraints import ALL_KINDS
 from coterie.exceptions import InfeasibleConstraintsError
 
 if TYPE_CHECKING:
@@ -72,16 +72,17 @@ class Method:
         return getattr(importlib.import_module(self.home.partition(":")[0]), self.name)
 
     @cached_property
+    def _written(self) -> dict[str, Any]:
+        """What the class defines and inherits, by name, as it is written: it need not be loaded."""
+        return _written(*self.home.split(":"))
+
+    @cached_property
     def about(self) -> About:
-        """What the class says of itself, read off its file, so that it need not be loaded."""
-        module = find_home(self.home.partition(":")[0], self.name)
-        loader: Any = importlib.util.find_spec(module).loader  # type: ignore[union-attr]
-        for kind in ast.parse(loader.get_source(module)).body:
-            for line in kind.body if isinstance(kind, ast.ClassDef) and kind.name == self.name else ():
-                if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == "about":
-                    kwargs: Any = line.value
-                    return About(**{one.arg: ast.literal_eval(one.value) for one in kwargs.keywords})
-        raise TypeError(f"{self.name} says nothing of itself: it needs `about = About(...)`.")
+        """What the class says of itself."""
+        words = self._written.get("about")
+        if not isinstance(words, ast.Call):
+            raise TypeError(f"{self.name} says nothing of itself: it needs `about = About(...)`.")
+        return About(**{str(one.arg): ast.literal_eval(one.value) for one in words.keywords})
 
     @cached_property
     def statements(self) -> Literal["hold", "priced", "start"]:
@@ -92,7 +93,8 @@ class Method:
     @property
     def kinds(self) -> frozenset[str]:
         """Kinds of statements that it takes."""
-        return frozenset(self.estimator.constraint_kinds)
+        own = self._written["constraint_kinds"]
+        return frozenset(ast.literal_eval(own.args[0])) if isinstance(own, ast.Call) else ALL_KINDS
 
     @cached_property
     def bounds(self) -> frozenset[str]:
@@ -105,8 +107,7 @@ class Method:
         """Our words for a distance, and the value of the parameter `metric` for it; None: it has none."""
         if "metric" not in self._rules:
             return {"sqeuclidean": None}
-        default = inspect.signature(self.estimator).parameters["metric"].default
-        return {"sqeuclidean": default, "cosine": "cosine"}
+        return {"sqeuclidean": ast.literal_eval(self._rules["metric"]), "cosine": "cosine"}
 
     @property
     def connectivity(self) -> bool:
@@ -128,6 +129,11 @@ class Method:
         """Whether items can have an importance (`sample_weight`)."""
         return "sample_weight" in self._given
 
+    @property
+    def new_rows(self) -> bool:
+        """Whether it gives new rows a cluster."""
+        return "predict" in self._written
+
     @cached_property
     def sparse(self) -> bool:
         """Whether it takes rows of which most values are zero and not stored."""
@@ -135,17 +141,18 @@ class Method:
 
         return bool(get_tags(self.estimator()).input_tags.sparse)
 
-    @property
+    @cached_property
     def _rules(self) -> Mapping[str, Any]:
-        return self.estimator.parameter_rules
+        """Parameters and their defaults, as they are written."""
+        return _arguments(self._written["__init__"])
 
     @cached_property
-    def _given(self) -> frozenset[str]:
-        return frozenset(inspect.signature(self.estimator.fit).parameters)
+    def _given(self) -> Mapping[str, Any]:
+        return _arguments(self._written["fit"])
 
     def facts(self) -> dict[str, Any]:
         """All of it, for machines."""
-        kept = ("statements", "connectivity", "takes_k", "starts", "weighted", "sparse")
+        kept = ("statements", "connectivity", "takes_k", "starts", "weighted", "sparse", "new_rows")
         listed = {name: sorted(getattr(self, name)) for name in ("kinds", "bounds", "metrics")}
         own = {name: getattr(self, name) for name in kept}
         return {"name": self.name, "module": self.estimator.__module__, **asdict(self.about), **own, **listed}
@@ -186,6 +193,38 @@ class Method:
         if about.max_items is not None and task.n_items > about.max_items and not light:
             return f"is made for at most {about.max_items:,} items"
         return None
+
+
+def _written(package: str, name: str) -> dict[str, Any]:
+    """The syntax trees of what stands in a class and in those of ours that it is made of."""
+    module = find_home(package, name)
+    loader: Any = importlib.util.find_spec(module).loader  # type: ignore[union-attr]
+    body = ast.parse(loader.get_source(module)).body
+    homes = {
+        one.name: str(line.module) for line in body if isinstance(line, ast.ImportFrom) for one in line.names
+    }
+    kind = next((line for line in body if isinstance(line, ast.ClassDef) and line.name == name), None)
+    found: dict[str, Any] = {}
+    if kind is None:  # made on the spot, as a stand-in for what scikit-learn lacks
+        return found
+    for base in reversed(list(map(ast.unparse, kind.bases))):
+        home = homes.get(base, module)
+        if home.split(".")[0] in ("coterie", module.split(".")[0]):
+            found |= _written(home, base)
+    for line in kind.body:
+        if isinstance(line, ast.FunctionDef):
+            found[line.name] = line
+        elif isinstance(line, ast.Assign | ast.AnnAssign):
+            target = line.targets[0] if isinstance(line, ast.Assign) else line.target
+            found[ast.unparse(target)] = line.value
+    return found
+
+
+def _arguments(function: ast.FunctionDef) -> dict[str, Any]:
+    """The arguments of a function, and their defaults as they are written; None: without one."""
+    plain, named = function.args.args, function.args.kwonlyargs
+    defaults = [None] * (len(plain) - len(function.args.defaults)) + function.args.defaults
+    return dict(zip([one.arg for one in plain + named], defaults + function.args.kw_defaults, strict=True))
 
 
 def _bounded(bounds: frozenset[str]) -> list[str]:

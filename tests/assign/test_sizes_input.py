@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from coterie.assign import size_constrained_assignment
-from coterie.exceptions import InfeasibleConstraintsError
+from coterie.assign._sizes import read_bounds
+from coterie.exceptions import InfeasibleConstraintsError, ParameterError
 
 COSTS = np.arange(40.0).reshape(10, 4)
 
@@ -48,8 +49,8 @@ def test_more_clusters_than_items_that_must_hold_one():
     ("bad", "words"),
     [
         (-1, ["-1"]), (-0.5, ["-0.5"]), ([1, 2, -3, 4], ["cluster 2", "-3"]), (math.nan, ["nan"]),
-        ([1, math.nan, 2, 3], ["nan", "1"]), (20.5, ["20.5"]), (1.5, ["1.5"]),
-        ([3, 2.5, 3, 3], ["cluster 1", "2.5"]), ([1, 2, 3], ["3", "4"]), ([1, 2, 3, 4, 5], ["5", "4"]),
+        ([1, math.nan, 2, 3], ["nan", "1"]), (20.5, ["20.5"]), ("450%", ["450%"]),
+        ([3, 4.5, 3, 3], ["cluster 1", "4.5"]), ([1, 2, 3], ["3", "4"]), ([1, 2, 3, 4, 5], ["5", "4"]),
         ([[1, 2, 3, 4]], ["4"]), ([], ["0", "4"]), (True, ["True"]), (False, ["False"]),
         ([True, False, True, True], ["rue"]), ("two", ["two"]), (1 + 2j, ["2j"]), ({"a": 1}, ["a"]),
         (np.array(["x"] * 4), ["x"]),
@@ -84,10 +85,33 @@ def test_none_among_bounds_is_no_bound():
 
 def test_huge_bounds_are_no_bounds():
     plain = size_constrained_assignment(COSTS).labels
-    for huge in (10**6, 2**31, 2**63, 10**30, 1e300):
+    for huge in (10**6, 2**31, 2**63, 10**30):
         assert (size_constrained_assignment(COSTS, None, huge).labels == plain).all()
         with pytest.raises(InfeasibleConstraintsError):
             size_constrained_assignment(COSTS, huge)
+
+
+@pytest.mark.parametrize("loads", [None, np.arange(1.0, 13.0)])
+def test_a_float_is_a_share_and_an_int_a_number(loads):
+    """Each by itself, in a list too; 1 is one item, and 1.0 the mean."""
+    mean = (12 if loads is None else loads.sum()) / 4
+
+    def read(size_min=None, size_max=None):
+        found = read_bounds(size_min, size_max, 12, 4, size_weight=loads, check=False)
+        return found.low.tolist(), found.high.tolist()
+
+    up = np.ceil if loads is None else float
+    for share in (1.1, "110%", " 110.0 % "):
+        assert read(None, share)[1] == pytest.approx([up(1.1 * mean)] * 4)
+    assert read(1.0, "100%") == ([mean] * 4, [mean] * 4)
+    half = 1 if loads is None else mean / 2  # 1.5 items, rounded down
+    assert read([1, 1.0, "50%", None])[0] == pytest.approx([1, mean, half, 0])
+    for over in (4.5, "450%", 350.0):
+        number = 450 if over == "450%" else round(over)
+        words = f"Write {number} for a {'size' if loads is None else 'load'} of {number}"
+        with pytest.raises(ParameterError, match=words):
+            read(None, over)
+    assert read(None, 4.0) == read(None, math.inf) == read()  # all there is: no bound
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])

@@ -1,6 +1,7 @@
 """`coterie cluster`: one command from files to labels, statements with outcome, report and model."""
 
 import json
+import re
 import shlex
 
 import numpy as np
@@ -127,6 +128,78 @@ def test_bounds_hold_and_the_reason_says_so(coterie, people, tmp_path):
 def test_shares_and_one_bound_a_cluster(coterie, people, words, sizes):
     answer = coterie("cluster", "people.csv", "-k", 3, "--id", "name", *words, "-o", "out", "--json")
     assert answer.json["sizes"] == sizes
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["--size-max", "110%"], 0, ["(each at most 33); all bounds hold."]),
+        (["--size-max", 1.1], 0, ["at most 33", "all bounds hold"]),
+        (["--size-max", "200%", "--load", "load"], 0, ["Load: 1", "(each at most 242)"]),
+        (["--size-max", 29], 3, ["add up to 87, which is 3 less than the number of items, 90"]),
+        (["--size-max", "90%"], 3, ["add up to 81"]),
+        (["--size-max", 350.0, "--load", "load"], 2, ["Write 350 for a load of 350"]),
+        (["--size-max", "350%"], 2, ["--size-max", "Write 350 for a size of 350"]),
+        (["--size-max", "p00=20,p02=30"], 0, ["p00: 20 (at most 20), p02: ", "(at most 30), cluster 2: "]),
+        (["--size-max", "p00=20,zz=30"], 2, ["no item is called 'zz'", "--labels"]),
+        (["--size-max", "p00=20,30"], 2, ["name every cluster"]),
+        (["--size-max", 5, "--pairs", "pairs.csv", "--load", "load"], 3, ["add up to 15"]),
+        (["--group", "region", "--group-min", 20], 3, ["group 'east'"]),
+        (["--load", "load"], 2, ["--size-min or --size-max"]),
+        (["--method", "COPKMeans", "--size-max", 50], 2, ["takes no bounds on sizes"]),
+        (["--method", "COPKMeans", "--pairs", "knot.csv"], 3, ["p00", "p02"]),
+    ],
+    ids=lambda words: " ".join(map(str, words)) if isinstance(words, list) else "",
+)
+def test_run_plan_and_check_say_the_same_of_bounds(coterie, people, tmp_path, words, code, told):
+    (tmp_path / "knot.csv").write_text(
+        "i,j,kind\np00,p01,must-link\np01,p02,must-link\np00,p02,cannot-link\n"
+    )
+    words = ["people.csv", "-k", 3, "--id", "name", *words]
+    run = coterie("cluster", *words, "-o", "out", "--no-report")
+    assert run.code == code, run.err
+    for word in told:
+        assert word in run.out + run.err
+    plan = coterie("cluster", *words, "-o", "none", "--plan")
+    assert (plan.code, plan.err) == (run.code, run.err)
+    assert not (tmp_path / "none").exists()
+    if "--method" not in words:
+        check = coterie("check", *words)
+        assert check.code == run.code
+        assert code == 0 or check.err == run.err
+        assert code != 0 or "sizes and neighbours" in check.out
+
+
+def test_clusters_have_the_names_of_labels(coterie, people, tmp_path):
+    table = pl.read_csv(tmp_path / "people.csv")
+    names = [["zoe", "ann", "kim"][one] if at < 30 else None for at, one in enumerate(people)]
+    table.with_columns(team=pl.Series(names)).write_csv(tmp_path / "teams.csv")
+    words = ["cluster", "teams.csv", "-k", 4, "--id", "name", "--labels", "team", "-o", "out"]
+    for more in ([], ["--size-min", "ann=31,zoe=100%"], ["--method", "ConstrainedLinkage"]):
+        answer = coterie(*words, *more, "--no-report", "--force")
+        assert answer.code == 0, answer.err
+        assert re.search(
+            r"90 items in 4 clusters: ann: \d+, kim: \d+, zoe: \d+, cluster 3: \d+\n", answer.out
+        )
+        found = pl.read_csv(tmp_path / "out" / "labels.csv")
+        called = dict(zip(found["cluster"], found["cluster_name"], strict=True))
+        assert called == {0: "ann", 1: "kim", 2: "zoe", 3: "cluster 3"}
+        known = found.filter(pl.col("team").is_not_null())
+        assert known["team"].to_list() == known["cluster_name"].to_list()
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["names"] == ["ann", "kim", "zoe", None]
+    again = coterie(
+        "cluster", "out/labels.csv", "-k", 3, "--id", "name", "--drop", "team", "--plan", "-o", "x"
+    )
+    assert "2 columns left out: cluster, cluster_name" in again.out
+
+
+def test_empty_clusters_are_fewer_than_asked_for(coterie, tmp_path):
+    (tmp_path / "same.csv").write_text("a,b\n" + "1,2\n" * 8 + "5,6\n" * 8)
+    answer = coterie("cluster", "same.csv", "-k", 3, "-o", "out", "--no-report")
+    assert answer.code == 5
+    assert "Asked for: 3 clusters; there are 2 that hold something." in answer.out
+    assert "(-k 2), or for --size-min 1." in answer.out
+    assert coterie("cluster", "same.csv", "-k", 3, "-o", "one", "--no-report", "--size-min", 1).code == 0
 
 
 def test_loads_and_groups(coterie, people, tmp_path):

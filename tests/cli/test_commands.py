@@ -29,6 +29,14 @@ def test_methods_lists_the_registry(coterie):
     answer = coterie("methods")
     assert all(method.name in answer.out for method in METHODS)
     assert "--method auto" in answer.out
+    taken = {
+        line.split()[0]: line.split()[1:]
+        for line in answer.out.split("What each takes")[1].splitlines()
+        if line.split()
+    }
+    assert taken["SeededKMeans"] == ["label", "sqeuclidean,", "cosine", "yes", "yes"]
+    assert taken["ConstrainedLinkage"] == ["all", "--size-max", "--load", "yes", "sqeuclidean,", "cosine"]
+    assert taken["MeanFieldMixture"] == ["all", "sqeuclidean", "yes"]  # new rows, and no weights
     found = coterie("methods", "--json").json
     assert [entry["name"] for entry in found["methods"]] == [method.name for method in METHODS]
 

@@ -101,8 +101,9 @@ def test_islands_are_said_before_the_fit(coterie, cells, tmp_path):
     assert "3 islands" in answer.err
     assert not OURS.search(answer.err)
     answer = coterie(*CLUSTER, "-k", 2, "--connected", "islands.csv", "--force", "--set", "on_dead_end=warn")
-    assert answer.code == 0
-    assert "2 clusters were asked for" in answer.out
+    assert answer.code == 5
+    assert "Asked for: 2 clusters; there are 3. What keeps these apart:" in answer.out
+    assert "Ways out: ask for 3 (-k 3), drop statements, add neighbours." in answer.out
 
 
 def test_text_takes_average_linkage(coterie, tmp_path):
@@ -132,7 +133,7 @@ def test_pairs_and_a_largest_size_hold_too(coterie, cells, tmp_path):
 
 def test_a_dead_end_is_a_note(coterie, cells, tmp_path):
     answer = coterie(*CLUSTER, "-k", 3, "--connected", "edges.csv", "--size-max", 1.0)
-    assert answer.code == 0
+    assert answer.code == 5
     found = run_facts(tmp_path)
     # with this cap only three clusters of twelve cells would do, and merging does not find them
     assert found["n_clusters"] > found["n_clusters_asked"] == 3
@@ -141,7 +142,9 @@ def test_a_dead_end_is_a_note(coterie, cells, tmp_path):
     note = next(line for line in answer.out.splitlines() if line.startswith("Note: "))
     assert re.search(rf"ended at {found['n_clusters']} clusters, not 3", note)
     assert not OURS.search(note)
-    assert "3 clusters were asked for. What keeps these apart:" in answer.out
+    n = found["n_clusters"]
+    assert f"Asked for: 3 clusters; there are {n}. What keeps these apart:" in answer.out
+    assert f"Ways out: ask for {n} (-k {n}), raise --size-max, drop statements, add neighbours." in answer.out
     assert found["warnings"]
     assert all("--size-max" in line for line in found["blocked"])
     assert (

@@ -25,6 +25,7 @@ from tests.constraints.strategies import (
 )
 from tests.oracles import constraints as pairs_oracle
 from tests.oracles import linkage as oracle
+from tests.oracles.constraints import numbered
 
 LINKAGES = ["single", "complete", "average", "ward"]
 PLAIN_KINDS = ["nothing", "must", "cannot", "label", "distinct", "across", "mixed", "weights"]
@@ -191,14 +192,14 @@ def assert_same_as_oracle(p: Problem, rng: random.Random) -> None:
     n, edges = p.rules.n, p.rules.edges
     for t in thresholds(p, rng):
         model = p.fit(n_clusters=None, distance_threshold=t)
-        assert model.labels_.tolist() == p.tree.cut_below(t)
+        assert model.labels_.tolist() == numbered(p.tree.cut_below(t), model.constraints_)
         assert model.repaired_ is False
     assert_same_tree(model, p)
     assert model.n_islands_ == (1 if edges is None else len(oracle.islands(range(n), edges)))
     low, high = len(p.tree.roots), len(p.tree.parts)
     for k in {low, high, rng.randint(low, high)}:
         model = p.fit(n_clusters=k)
-        assert model.labels_.tolist() == p.tree.cut(k)
+        assert model.labels_.tolist() == numbered(p.tree.cut(k), model.constraints_)
         assert all(p.rules.connected(cluster) for cluster in oracle.sets(model.labels_))
         assert model.n_clusters_ == k
         assert model.repaired_ is False
@@ -206,7 +207,7 @@ def assert_same_as_oracle(p: Problem, rng: random.Random) -> None:
     if low > 1:
         with pytest.warns(DeadEndWarning, match=str(low)):
             model = p.fit(n_clusters=rng.randint(1, low - 1), on_dead_end="warn")
-        assert model.labels_.tolist() == oracle.labels_of(n, p.tree.roots)
+        assert model.labels_.tolist() == numbered(oracle.labels_of(n, p.tree.roots), model.constraints_)
         assert model.n_clusters_ == low
         assert_same_tree(model, p)
 
@@ -227,7 +228,8 @@ def assert_same_tree(model, p: Problem) -> None:
     np.testing.assert_allclose([m.height for m in real], heights, rtol=1e-10, atol=slack)
     assert all(m.height == math.inf for m in rows[n - 1 - n_vetoes :])
     assert model.n_roots_ == len(tree.roots)
-    assert np.asarray(model.blocked_.labels).tolist() == oracle.labels_of(n, tree.roots)
+    roots = numbered(oracle.labels_of(n, tree.roots), model.constraints_)
+    assert np.asarray(model.blocked_.labels).tolist() == roots
     assert_parts_agree(model, n)
 
 
@@ -243,7 +245,7 @@ def assert_parts_agree(model, n: int) -> None:
     assert (model.distances_ == Z[:, 2]).all()
     assert model.n_leaves_ == n
     assert model.n_clusters_ == len(set(model.labels_.tolist()))
-    assert model.labels_.tolist() == oracle.labels_of(n, oracle.sets(model.labels_))
+    assert model.labels_.tolist() == numbered(model.labels_.tolist(), model.constraints_)
     assert np.isinf(Z[:, 2]).sum() == model.n_roots_ - 1
     assert model.converged_ is True
     assert not model.violations_

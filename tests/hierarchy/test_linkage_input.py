@@ -229,9 +229,9 @@ def test_a_share_without_a_number_of_clusters_has_no_meaning():
 @every_linkage
 def test_loads_that_add_up_to_the_cap_fit(linkage):
     """1.1 + 2.2 is more than 3.3 by rounding only."""
-    data = X[[0, 1]]
-    model = ConstrainedLinkage(1, linkage=linkage, size_max=3.3)
-    assert model.fit(data, size_weight=[1.1, 2.2]).labels_.tolist() == [0, 0]
+    data = np.array([[0.0], [1.0], [9.0]])
+    model = ConstrainedLinkage(2, linkage=linkage, size_max="100%")
+    assert model.fit(data, size_weight=[1.1, 2.2, 3.3]).labels_.tolist() == [0, 0, 1]
 
 
 @pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis"])

@@ -290,7 +290,7 @@ def test_size_weight_counts_in_the_bounds_only(name, seed):
     X, _, rng = blobs(seed, std=5.0)
     loads = rng.integers(1, 5, 80).astype(float)
     mean = loads.sum() / 4
-    model = KINDS[name](4, size_min=0.9 * mean // 1, size_max=1.1 * mean // 1 + 1, tol=0, random_state=0)
+    model = KINDS[name](4, size_min=int(0.9 * mean), size_max=int(1.1 * mean) + 1, tol=0, random_state=0)
     model.fit(X, size_weight=loads)
     r = oracle.rules(80, 4, 0.9 * mean // 1, 1.1 * mean // 1 + 1, loads=loads)
     assert_model_is_right(model, name, X, r)
@@ -384,7 +384,7 @@ def test_predict_is_nearest_unless_bounds_are_given(name, seed):
     with pytest.raises(InfeasibleConstraintsError, match=r"44.*40|40.*44"):
         model.predict(new, size_min=11)
     with pytest.raises(ValueError, match="size_max"):
-        model.predict(new, size_max=2.5)
+        model.predict(new, size_max=4.5)
     assert model.transform(new).shape == (40, 4)
     assert model.transform(new).argmin(axis=1).tolist() == table.argmin(axis=1).tolist()
     assert model.score(new) == pytest.approx(-table.min(axis=1).sum(), rel=1e-6)
@@ -571,7 +571,7 @@ def test_more_starts_are_no_worse(name, seed):
         ({"size_min": [0, 0, 4, 0], "size_max": [9, 9, 3, 9]}, ["cluster 2", "4", "3"]),
         ({"size_min": [1, 2, 3]}, ["3", "4", "size_min"]),
         ({"size_min": -1}, ["-1", "size_min"]),
-        ({"size_max": 2.5}, ["2.5", "size_max"]),
+        ({"size_max": 4.5}, ["4.5", "size_max"]),
         ({"size_max": math.nan}, ["nan", "size_max"]),
         ({"size_min": True}, ["True", "size_min"]),
         ({"size_min": "two"}, ["two", "size_min"]),
@@ -630,7 +630,7 @@ def test_a_load_that_fits_nowhere_is_named(name):
 def test_a_shortfall_is_reported(name):
     """Without a budget nothing is proven; with "warn" the best is returned and said."""
     X, loads = np.random.default_rng(0).normal(size=(3, 2)), [6.0, 6, 5.5]
-    model = KINDS[name](2, size_min=8.5, size_max=9.5, budget=0, random_state=0)
+    model = KINDS[name](2, size_min=8.5 / 8.75, size_max=9.5 / 8.75, budget=0, random_state=0)
     with pytest.raises(UndecidedError):
         model.fit(X, size_weight=loads)
     model.set_params(on_shortfall="warn")
@@ -639,6 +639,6 @@ def test_a_shortfall_is_reported(name):
     assert np.asarray(model.sizes_).max() > 9.5
     assert model.violations_
     assert len(model.violations_.shortfalls) == 2
-    fine = KINDS[name](2, size_min=5.5, on_shortfall="warn", random_state=0).fit(X, size_weight=loads)
+    fine = KINDS[name](2, size_min=5.5 / 8.75, on_shortfall="warn", random_state=0).fit(X, size_weight=loads)
     assert not fine.violations_
     assert len(fine.violations_.shortfalls) == 0

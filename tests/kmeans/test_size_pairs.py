@@ -33,12 +33,13 @@ class Problem:
     start: np.ndarray
     arguments: dict
     known: dict
+    pins: list  # labelled items and the number of their class, where bounds tell clusters apart
 
     def costs(self, centres) -> np.ndarray:
         return 0.5 * lloyd_oracle.gaps(self.X, centres)
 
     def best(self, centres, weight: float = math.inf) -> float:
-        return oracle.best(self.costs(centres), self.r, self.said, self.triples, weight)
+        return oracle.best(self.costs(centres), self.r, self.said, self.triples, weight, self.pins)
 
 
 def problem(seed, number: int, *, feasible: bool = True, soft: float = 0.0) -> Problem:
@@ -51,6 +52,11 @@ def problem(seed, number: int, *, feasible: bool = True, soft: float = 0.0) -> P
         c, truth = feasible_constraints(rng, n, k, hard=1.0 - soft)
     else:
         c, truth = random_constraints(rng, n, hard=1.0, dense=0.5), [rng.randrange(k) for _ in range(n)]
+    pins = pins_of(c)
+    if feasible:  # the classes of the labels are the first clusters, in their order
+        number = {truth[i]: h for i, h in pins}
+        rest = [h for h in range(k) if h not in number.values()]
+        truth = [number[y] if y in number else number.setdefault(y, rest.pop()) for y in truth]
     loads = np.array([float(rng.randint(1, 4)) for _ in range(n)]) if rng.random() < 0.25 else None
     held = oracle.sizes_of(truth, k, loads)
     loose = rng.choice([0, 1, 2])
@@ -83,7 +89,35 @@ def problem(seed, number: int, *, feasible: bool = True, soft: float = 0.0) -> P
     if triples:
         known["either_or"] = EitherOr(triples, n)
     start = X[rng.sample(range(n), k)]
-    return Problem(X, k, r, lloyd_oracle.statements(c), triples, start, arguments, known)
+    said = lloyd_oracle.statements(c)
+    return Problem(X, k, r, said, triples, start, arguments, known, pins if tells_apart(r) else [])
+
+
+def pins_of(c: Constraints) -> list[tuple[int, int]]:
+    """The items of the longest label statement, and the place of their class in sorted order."""
+    labels = [group for group in c.groups if group.kind == "label"]
+    if not labels:
+        return []
+    group = max(labels, key=lambda one: len(one.items))
+    order = sorted(group.names)
+    return [
+        (int(i), order.index(group.names[code])) for i, code in zip(group.items, group.codes, strict=True)
+    ]
+
+
+def tells_apart(r: oracle.Rules) -> bool:
+    """Whether the bounds of two clusters differ."""
+    loads = np.ones(r.n) if r.loads is None else r.loads
+    tables = [(r.lower, r.upper, loads.sum())]
+    if r.codes is not None:
+        tables += [
+            (low, high, loads[r.codes == g].sum())
+            for g, (low, high) in enumerate(zip(r.group_lower, r.group_upper, strict=True))
+        ]
+    return any(
+        len(set(low)) > 1 or len(set(np.where(high >= total, np.inf, high))) > 1
+        for low, high, total in tables
+    )
 
 
 def assert_holds(p: Problem, model, soft: bool = False) -> None:
@@ -145,7 +179,7 @@ def test_what_cannot_be_is_said(assignment, seed):
     refused = met = 0
     for number in range(60):
         p = problem(seed, 9000 + number, feasible=False)
-        feasible = bool(len(oracle.allowed(len(p.X), p.r, p.said, p.triples)))
+        feasible = bool(len(oracle.allowed(len(p.X), p.r, p.said, p.triples, p.pins)))
         model = SizeConstrainedKMeans(p.k, **p.arguments, init=p.start, assignment=assignment)
         try:
             model.fit(p.X, **p.known)
@@ -173,7 +207,7 @@ def test_medians_with_statements(seed):
             assert oracle.keeps(labels, p.r)
             assert lloyd_oracle.obeys_all(labels, p.said)
             costs = np.abs(p.X[:, None] - model.cluster_centers_).sum(axis=2)
-            best = oracle.best(costs, p.r, p.said, p.triples)
+            best = oracle.best(costs, p.r, p.said, p.triples, pins=p.pins)
             assert model.objective_ >= best - 1e-9
             if assignment == "exact":
                 assert model.objective_ == pytest.approx(best, abs=1e-9)
@@ -295,7 +329,7 @@ def test_without_budget_it_is_right_or_undecided(seed):
         try:
             model.fit(p.X, **p.known)
         except InfeasibleConstraintsError:
-            assert not len(oracle.allowed(len(p.X), p.r, p.said, p.triples))
+            assert not len(oracle.allowed(len(p.X), p.r, p.said, p.triples, p.pins))
         except UndecidedError as error:
             words = str(error)
             assert "budget" in words
@@ -509,3 +543,38 @@ def test_auto_with_medians_is_the_mean_distance_to_the_median(seed):
     X = np.random.default_rng(seed).normal(size=(60, 3))
     model = SizeConstrainedKMedians(3, weight="auto", size_min=15, random_state=0).fit(X)
     assert model.weight_ == pytest.approx(np.abs(X - np.median(X, axis=0)).sum() / 60)
+
+
+# ---- which cluster is which ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [SizeConstrainedKMeans, SizeConstrainedKMedians])
+@pytest.mark.parametrize("weight", [math.inf, "auto"])
+def test_bounds_go_by_the_names_of_labels(kind, weight, seed):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.repeat(["c", "a", "b"], 40))
+    X = (
+        rng.normal(size=(120, 2))
+        + 6.0 * np.array([[0, 0], [1, 1], [0, 1.5]])[np.searchsorted(["a", "b", "c"], y)]
+    )
+    known = Constraints.from_labels([one if at < 20 else None for at, one in enumerate(y)])
+    by_name = {"size_max": {"a": 20, "b": "150%"}, "size_min": {"c": 50}}
+    model = kind(3, **by_name, weight=weight, random_state=0).fit(X, constraints=known)
+    assert model.sizes_[0] <= 20
+    assert model.sizes_[2] >= 50
+    for h, name in enumerate("abc"):
+        assert set(model.labels_[:20][y[:20] == name]) == {h}
+    read = model.account().bounds.read
+    assert (read.low.tolist(), read.high[:2].tolist()) == ([0, 0, 50], [20, 60])
+    in_order = kind(3, size_max=[20, 1.5, None], size_min=[0, 0, 50], weight=weight, random_state=0)
+    assert in_order.fit(X, constraints=known).labels_.tolist() == model.labels_.tolist()
+
+
+def test_bounds_by_name_that_cannot_be():
+    known = Constraints.from_labels(["a", "a", None, "b", None, None])
+    assert "cluster 0 (a)" in reason(2, known, size_max={"a": 1})
+    assert "cluster 1 (b)" in reason(2, known, size_min={"b": 5}, size_max=4)
+    said = reason(2, known, kind=ValueError, size_max={"zz": 2})
+    assert "size_max speaks of cluster 'zz', but there are a, b" in said
+    said = reason(2, None, kind=ValueError, size_max={"a": 2})
+    assert "no cluster has a label that holds" in said

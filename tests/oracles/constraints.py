@@ -315,3 +315,15 @@ def coherence(points: Sequence[Sequence[float]], must: Sequence[Pair], cannot: S
             a, b = tuple(points[i] for i in m), tuple(points[i] for i in c)
             good += not (pulls_against(a, b) or pulls_against(b, a))
     return good / (len(must) * len(cannot))
+
+
+def numbered(labels, known) -> list[int]:
+    """Labels that hold, numbered by the classes of the longest label statement in order, then by items."""
+    labels, first = list(labels), []
+    groups = [group for group in known.groups if group.kind == "label" and group.active]
+    if groups:
+        group = max(groups, key=lambda one: len(one.items))
+        of_class = {group.names[code]: labels[i] for i, code in zip(group.items, group.codes, strict=True)}
+        first = [of_class[name] for name in sorted(of_class)]
+    order = list(dict.fromkeys([*first, *labels]))
+    return [order.index(label) for label in labels]

@@ -98,9 +98,15 @@ def differences(labels: Sequence[int], triple: Sequence[int], k: int) -> int:
 
 
 def allowed(
-    n: int, r: Rules, said: Iterable[Said] = (), triples: Iterable[Sequence[int]] = (), *, soft: bool = False
+    n: int,
+    r: Rules,
+    said: Iterable[Said] = (),
+    triples: Iterable[Sequence[int]] = (),
+    pins: Iterable[Sequence[int]] = (),
+    *,
+    soft: bool = False,
 ) -> np.ndarray:
-    """All labellings that meet everything (with `soft`: all that is hard)."""
+    """All labellings that meet everything (with `soft`: all that is hard); `pins`: items, their clusters."""
     rows = all_labellings(n, len(r.lower))
     fine = _shortfalls(rows, r) <= 1e-9
     for s in said:
@@ -108,6 +114,8 @@ def allowed(
             fine &= (rows[:, s.i] == rows[:, s.j]) == s.together
     for i, j, g in triples:
         fine &= (rows[:, j] != rows[:, g]) & ((rows[:, i] == rows[:, j]) | (rows[:, i] == rows[:, g]))
+    for i, h in pins:
+        fine &= rows[:, i] == h
     return rows[fine]
 
 
@@ -117,11 +125,12 @@ def best(
     said: Sequence[Said] = (),
     triples: Sequence[Sequence[int]] = (),
     weight: float = math.inf,
+    pins: Sequence[Sequence[int]] = (),
 ) -> float:
     """Least cost (inf if nothing meets it all); with a finite weight, soft statements are paid instead."""
     costs = np.asarray(costs, dtype=np.float64)
     soft = math.isfinite(weight)
-    rows = allowed(len(costs), r, said, triples, soft=soft)
+    rows = allowed(len(costs), r, said, triples, pins, soft=soft)
     totals = costs[np.arange(len(costs)), rows].sum(axis=1)
     if soft:
         for s in said:

@@ -162,8 +162,8 @@ def test_bounds_loads_groups_and_outliers(tmp_path, seed):
     assert "Group <m>" in page.text
     assert "left out" in page.text
     assert "price" in page.text
-    # the same without what fit was given: it says what it cannot know
-    assert "cannot be counted here" in written(tmp_path, model, X, plain=None).text
+    # the same without what fit was given: the model knows it
+    assert "Group <m>" in written(tmp_path, model, X, plain=None).text
 
 
 def test_a_clusterer_outside_the_registry(tmp_path, seed):

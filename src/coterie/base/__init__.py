@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         objective_words,
     )
     from coterie.base._bar import Bar
+    from coterie.base._cluster_names import labelled, naming_group, new_numbers, numbers_by_label
     from coterie.base._distances import (
         Distances,
         TakesDistances,

@@ -90,16 +90,12 @@ class Certainty:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds on sizes as the user gave them, and what came of them."""
+    """Bounds on sizes, and what they cost."""
 
-    size_min: Any = None
-    size_max: Any = None
-    group_min: Any = None
-    group_max: Any = None
-    cap: float | None = None  # the largest size in numbers, where it is all there is: it has no price
-    prices: Floats | None = None  # what a bound costs: by cluster; by cluster and group
+    # SizeBounds, in numbers, with loads and groups of the fit; a last cluster more is for what is left out
+    read: Any
+    prices: Floats | None = None  # what a bound costs: by cluster; by cluster and group. None: nobody knows
     group_prices: Floats | None = None
-    spare: bool = False  # whether items may be left out of all clusters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +155,6 @@ def read_account(model: Any) -> Account:
     metric = getattr(model, "metric", None)
     metric = metric if isinstance(metric, str) and metric in ("precomputed", "cosine") else "euclidean"
     transform = getattr(model, "transform", None)
-    bounds: dict[str, Any] = {name: getattr(model, name, None) for name in BOUNDS}
     sizes = getattr(model, "sizes_", None)
     n_clusters = max(int(found), int(np.max(model.labels_, initial=-1)) + 1)
     known = getattr(model, "constraints_", None)
@@ -182,7 +177,6 @@ def read_account(model: Any) -> Account:
         price=_price(model, transform is not None),
         trace=_trace(model),
         sizes=None if sizes is None else np.asarray(sizes, dtype=np.float64),
-        bounds=None if all(one is None for one in bounds.values()) else Bounds(**bounds),
     )
 
 

@@ -16,7 +16,8 @@ from coterie.cli._speak.screen import Screen
 
 _CODES = """
 Exit codes: 0 done; 2 bad input or usage; 3 the statements cannot all be met; 4 not decided within the budget;
-130 interrupted; 1 a fault of ours (COTERIE_DEBUG=1 shows where).
+5 done, with more or fewer clusters than asked for; 130 interrupted; 1 a fault of ours (COTERIE_DEBUG=1 shows
+where).
 """
 
 app = typer.Typer(
@@ -77,12 +78,12 @@ def cluster(
     return work(request, Screen(json), target, force=force, title=title, plan_only=plan, **written)
 
 
-@_command(
-    ["data", "pairs", "pair_columns", "clusters", "id_column", "labels", "distinct", "across"],
-    clusters=option.AnyK,
-)
+_STATED = [name for name in _SHARED if name in ("data", "clusters", "id_column") or name in option.STATED]
+
+
+@_command(_STATED, clusters=option.AnyK)
 def check(request: Request, json: Json = False) -> int:
-    """Say whether the statements can all be met, what collides, and what to drop."""
+    """Say whether the statements and bounds can all be met, what collides, and what to drop."""
     from coterie.cli.commands.check import check as work
 
     return work(request, Screen(json))

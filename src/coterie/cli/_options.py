@@ -57,6 +57,8 @@ Methods = Annotated[
 ]
 Folds = Annotated[int, _shown(None, "--folds", "Into how many parts pairs are cut.", min=2)]
 Names = list[str] | None
+BOUNDS = ("size_min", "size_max", "load", "group", "group_min", "group_max", "connected")
+STATED = ("pairs", "pair_columns", "labels", "distinct", "across", *BOUNDS)
 
 
 @dataclass
@@ -106,8 +108,8 @@ class Request:
         str | None,
         _know(
             "--size-min",
-            "Least size: a number, a share of the mean size (0.8; 1.0 is equal), or one a cluster "
-            "(10,20,30).",
+            "Least size: a whole number, a share of the mean size (80% or 0.8; 100% is equal), or one a "
+            "cluster, by label, else by an item in it: red=10,blue=90% (or 10,20,30 in the order of labels).",
         ),
     ] = None
     size_max: Annotated[str | None, _know("--size-max", "Largest size, in the same way.")] = None
@@ -172,6 +174,11 @@ class Request:
                     raise Trouble(f"--pair-columns {text}: write NAME=i, with commas between: left=i,right=j")
                 names[name] = ours
         return names
+
+    @property
+    def bounded(self) -> bool:
+        """Whether anything is said of sizes, groups or neighbours."""
+        return any(getattr(self, name) is not None for name in BOUNDS)
 
     def roles(self) -> dict[str, str]:
         """Columns that are used for something else than telling items apart, and for what."""

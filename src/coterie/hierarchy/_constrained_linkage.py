@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from coterie._words import count_of, format_number
 from coterie.adjacency import read_graph
-from coterie.assign._sizes import SizeBounds, are_shares, read_bounds, shortfalls
+from coterie.assign._sizes import SizeBounds, is_bound, read_bounds, share_of, shortfalls
 from coterie.base import (
     About,
     Account,
@@ -40,7 +39,7 @@ from coterie.hierarchy._linkage.matrix import check_room, make_even
 from coterie.hierarchy._linkage.merging import LINKAGES, LinkageInput, find_merges, in_range
 from coterie.hierarchy._linkage.regions import handed_over
 from coterie.hierarchy._linkage.repair import repaired
-from coterie.hierarchy._linkage.tree import cut, linkage_matrix
+from coterie.hierarchy._linkage.tree import by_label, cut, linkage_matrix
 from coterie.hierarchy._linkage.vetoes import Rules, find_rules
 from coterie.hierarchy._linkage_account import account_of_linkage
 
@@ -73,9 +72,9 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
         edges, or a function of X that returns one; see `coterie.adjacency.read_graph`. Items go by row
         number, or by id if the constraints have ids. Every cluster is then connected. The graph is never
         completed: its islands stay apart.
-    size_max : int, float or None, default None
-        Largest number of items of a cluster (largest load, with `size_weight` in `fit`); a float up to 1 is a
-        share of the mean size.
+    size_max : int, float, str or None, default None
+        Largest number of items of a cluster (largest load, with `size_weight` in `fit`); a float is a share
+        of the mean size: 1.1, or "110%", is ten percent above it.
     propagate : bool, default False
         Let must-links bend the space: what is near one of two linked items is near the other (Klein, Kamvar
         and Manning). For complete, average and single linkage without connectivity.
@@ -95,7 +94,7 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
-        Cluster of each item, numbered by first appearance.
+        Cluster of each item, numbered in the order of the labels that are known, then by first appearance.
     n_clusters_ : int
         Number of clusters: more than `n_clusters` after a dead end that was not repaired.
     linkage_ : array of shape (n_samples - 1, 4)
@@ -170,8 +169,7 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
         "metric": metric_rule(without=_OTHER_METRICS),
         "distance_threshold": real(0.0) | one_of(None),
         "connectivity": anything("a graph over the items"),
-        "size_max": one_of(None)
-        | Rule(lambda value: isinstance(value, Real) and not isinstance(value, bool), "one number"),
+        "size_max": one_of(None) | Rule(is_bound, "one number, or a share of the mean size such as '110%'"),
         "propagate": one_of(True, False),
         "on_dead_end": one_of("repair", "warn", "raise"),
         "budget": whole(0),
@@ -249,7 +247,7 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
             left, right, height = find_merges(data, rules, step)
         self._keep_tree(*linkage_matrix(rules.unit, left, right, height * unit))
         self.n_islands_ = max(1, len(sizes))
-        roots = cut(self.children_, n, self._n_legal)
+        roots = by_label(known, cut(self.children_, n, self._n_legal))
         self.blocked_ = Blocked(roots, known, rules, sizes, self._graph)
         self._cut(data, known, rules, roots)
         self.sizes_ = self._bounds.held(self.labels_)[0]
@@ -296,22 +294,16 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
 
     def _read_cap(self, n: int, size_weight: Any, strict: bool) -> SizeBounds:
         """The largest load, and the loads; where the number of clusters is open, no sum is too small."""
-        k = self.n_clusters
-        if self.size_max is not None and k is None and are_shares([self.size_max]):
+        k, share = self.n_clusters, share_of(self.size_max)
+        if share is not None and k is None:
             raise ParameterError(
                 f"size_max={self.size_max!r} is a share of the mean size, which needs n_clusters; with "
                 "distance_threshold give a number of items.",
                 *("size_max", "n_clusters", "distance_threshold"),
             )
-        most = self.size_max
+        most = self.size_max if share is None else share
         if most is not None and not most > 0:
-            raise ParameterError(f"size_max must be above 0; got {most!r}.", "size_max")
-        if most is not None and size_weight is None and 1 < most < np.inf and most != int(most):
-            raise ParameterError(
-                f"size_max={most!r}, but items are counted whole. Give a whole number, or a share of the "
-                "mean size between 0 and 1.",
-                "size_max",
-            )
+            raise ParameterError(f"size_max must be above 0; got {self.size_max!r}.", "size_max")
         return read_bounds(None, self.size_max, n, k or 1, size_weight=size_weight, check=strict)
 
     def _check_loads(self, rules: Rules, known: Constraints) -> None:
@@ -365,6 +357,7 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
         self.n_clusters_ = n - n_merges
         if k is not None and self.n_roots_ > k:
             self._end(data, known, rules, roots, k)
+        self.labels_ = by_label(known, self.labels_)
         self.n_iter_ = n_merges
         self.history_ = self.distances_[:n_merges].copy() if n_merges else np.zeros(1)
         self.objective_ = float(self.history_[-1])
@@ -401,9 +394,7 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
         found = account_of_linkage(
             self,
             super().account(),
-            None
-            if self.size_max is None
-            else Bounds(size_max=self.size_max, cap=float(self._bounds.high[0])),
+            None if self.size_max is None else Bounds(self._bounds),
             self._graph,
         )
         if self.linkage != "ward" or self.metric != "euclidean":
@@ -423,9 +414,9 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
                     f"{type(self).__name__} broke the connectivity: {self.n_clusters_} clusters lie in "
                     f"{n_pieces} pieces; please report this."
                 )
-        high = np.full(self.n_clusters_, self._bounds.high[0])
-        bounds = replace(self._bounds, low=np.zeros(self.n_clusters_), high=high)
-        return replace(known.violations(self.labels_), shortfalls=shortfalls(bounds, self.labels_))
+        high = np.full(self.n_clusters_, self._bounds.high[0])  # there may be more than were asked for
+        self._bounds = replace(self._bounds, low=np.zeros(self.n_clusters_), high=high)
+        return replace(known.violations(self.labels_), shortfalls=shortfalls(self._bounds, self.labels_))
 
 
 def _steps(n_units: int) -> int:

@@ -36,6 +36,7 @@ from coterie.hierarchy._cobweb.state import (
     with_more_room,
 )
 from coterie.hierarchy._cobweb.tree import place
+from coterie.hierarchy._linkage.tree import by_appearance, by_label
 
 # In units of the feature's standard deviation. A number without any spread then counts as much as a nominal
 # value that is certain: 1 / (2 sqrt(pi) acuity) = 1.
@@ -76,7 +77,7 @@ class COPCobweb(ConstrainedClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
-        Cluster of each item, numbered by first appearance.
+        Cluster of each item, numbered in the order of the labels that are known, then by first appearance.
     n_clusters_ : int
         Number of clusters.
     category_utility_ : float
@@ -202,7 +203,7 @@ class COPCobweb(ConstrainedClusterMixin, BaseEstimator):
         items = Items(order, numeric, values, acuity)
         tree, home, history = self._sort_in(X, items, known, int(n_values.sum()))
 
-        self.parents_, node, self.labels_ = _numbered(tree, home[known.components])
+        self.parents_, node, self.labels_ = _numbered(tree, home[known.components], known)
         self.leaves_ = node
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.category_utility_ = category_utility(numeric, values, self.labels_, acuity)
@@ -260,7 +261,7 @@ class COPCobweb(ConstrainedClusterMixin, BaseEstimator):
         return tags
 
 
-def _numbered(tree: ConceptTree, leaf: Index) -> tuple[Index, Index, Any]:
+def _numbered(tree: ConceptTree, leaf: Index, known: Constraints) -> tuple[Index, Index, Any]:
     """Parents, the node of each item, and its label, with the nodes numbered as the class says."""
     n_nodes = int(tree.state[1])
     parent = tree.parent[:n_nodes]
@@ -271,8 +272,8 @@ def _numbered(tree: ConceptTree, leaf: Index) -> tuple[Index, Index, Any]:
     cluster = leaf.copy()
     while (above := parent[cluster] > 0).any():
         cluster[above] = parent[cluster[above]]
-    _, first, labels = np.unique(cluster, return_index=True, return_inverse=True)
-    level = cluster[np.sort(first)].tolist()
+    labels = by_label(known, by_appearance(cluster))
+    level = cluster[np.unique(labels, return_index=True)[1]].tolist()
     nodes = [0]
     while level:
         nodes += level
@@ -286,4 +287,4 @@ def _numbered(tree: ConceptTree, leaf: Index) -> tuple[Index, Index, Any]:
     number = np.full(n_nodes, -1, dtype=np.int64)
     number[nodes] = np.arange(len(nodes))
     parents = np.concatenate([[-1], number[parent[nodes[1:]]]])
-    return parents, number[leaf], np.argsort(np.argsort(first)).astype(np.int32)[labels]
+    return parents, number[leaf], labels

@@ -27,6 +27,7 @@ from coterie.base import (
     best_of_starts,
     check_sample_weight,
     constrained_fit,
+    numbers_by_label,
     objective_words,
     one_of,
     real,
@@ -253,6 +254,8 @@ class KernelPCKMeans(
             search = KernelSearch(units.plus(*stated), hard, chunklets_of(priced, unit), constant, rng, only)
             starts = KernelStarts(units, known, unit, hard, self.graph is not None, rng)
             best = self._best_of(X, search, starts)
+            number = numbers_by_label(known, best.labels[unit], self.n_clusters)
+            best.labels = number.astype(best.labels.dtype)[best.labels]
             self._keep(best, known, kernel, weight, search, units, unit)
         return self
 

@@ -198,6 +198,7 @@ class KMedoids(
             return self._alternate(distances, core, mass, medoids, step)
 
         best, _ = best_of_starts(self, X, run, n_starts=n_starts, max_steps=self.max_iter)
+        best.follow_labels(known, self.n_clusters)
         self.labels_, self.medoid_indices_ = best.labels, best.centres
         self.objective_, self.inertia_ = best.objective, best.inertia
         self.history_, self.n_iter_, self.converged_ = np.array(best.history), best.n_iter, best.converged

@@ -13,7 +13,7 @@ from coterie.base import About
 from coterie.constraints import Constraints
 from coterie.distortion import Distortion
 from coterie.exceptions import UnsupportedConstraintError
-from coterie.kmeans._engine.loop import PrototypeLoop
+from coterie.kmeans._engine.loop import LoopOutcome, PrototypeLoop
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
 from coterie.kmeans._engine.starts import CentreStarts, RandomState
 
@@ -145,6 +145,9 @@ class SeededKMeans(PrototypeClusterer):
 
     def _one_start_is_enough(self, starts: CentreStarts) -> bool:
         return self._seeds(starts.known).n_classes == self.n_clusters
+
+    def _number(self, best: LoopOutcome, known: Constraints) -> None:
+        """Nothing to do: cluster h started as the h-th class."""
 
     def _starts(self, starts: CentreStarts, loop: PrototypeLoop) -> Iterator[Floats]:
         means = self._seeds(starts.known).means(starts)

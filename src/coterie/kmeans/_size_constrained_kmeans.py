@@ -10,20 +10,33 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from coterie._arrays import Floats, Labels
-from coterie._words import short_number
+from coterie._arrays import Floats, Index, Labels
+from coterie._words import format_number, short_number
 from coterie.assign._core import build_core, soft_penalty
 from coterie.assign._hard import HardSolver
 from coterie.assign._pairs import SoftSolver
 from coterie.assign._sizes import (
     BoundedSolver,
     EitherOrSolver,
+    SizeBounds,
     read_bounds,
     size_constrained_assignment,
     tell_shortfall,
 )
-from coterie.base import About, Account, anything, constrained_fit, instance, one_of, real, whole
+from coterie.base import (
+    About,
+    Account,
+    Bounds,
+    anything,
+    constrained_fit,
+    instance,
+    labelled,
+    one_of,
+    real,
+    whole,
+)
 from coterie.constraints import Constraints, EitherOr, Violations
+from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
 from coterie.kmeans._engine.loop import PrototypeLoop
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
 from coterie.kmeans._engine.sized_loop import BoundedLoop, LooseLoop
@@ -43,10 +56,12 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     ----------
     n_clusters : int, default 8
         Number of clusters.
-    size_min, size_max : None, int, float, or one per cluster
-        Bounds. An int is a number of items; a float between 0 and 1 a share of the mean size n / k (minima
-        are rounded down, maxima up: 1.0 for both means sizes as equal as can be); k numbers bound each
-        cluster by itself (give `init` as an array to know which is which).
+    size_min, size_max : None, int, float, str, one per cluster, or dict
+        Bounds. An int is a number of items, or a load; a float is a share of the mean size n / k: 1.1, or
+        "110%", is ten percent above it (minima are rounded down, maxima up: 1.0 for both means sizes as equal
+        as can be). A dictionary bounds clusters by the name of the label that their items have; k numbers
+        bound each cluster by itself, in the order of the labels (without labels, give `init` as an array to
+        know which is which).
     group_min, group_max : None, number, dict or array of shape (n_groups, n_clusters)
         Bounds of the items of each group of `groups` in every cluster; a dictionary goes by the group's name.
     weight : float or "auto", default inf
@@ -150,7 +165,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         "size_max": True,
         "size_weight": True,
     }
-    _bound: ClassVar[Any] = anything("None, a number, a share between 0 and 1, or one per cluster")
+    _bound: ClassVar[Any] = anything("None, a number, a share such as '110%', one per cluster, or by label")
     # more than 15: bounds by size and by group, prices and outliers are the chapter's own extensions
     parameter_rules: ClassVar[Any] = {
         **SHARED_RULES,
@@ -219,12 +234,9 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     def account(self) -> Account:
         """As for every prototype, with the bounds and their prices; see `ConstrainedClusterMixin.account`."""
         found = super().account()
-        bounds = found.bounds and replace(
-            found.bounds,
-            prices=self.prices_,
-            group_prices=getattr(self, "group_prices_", None),
-            spare=self.outlier_cost_ is not None,
-        )
+        bounds = None
+        if any(one is not None for one in (self.size_min, self.size_max, self.group_min, self.group_max)):
+            bounds = Bounds(self._bounds, self.prices_, getattr(self, "group_prices_", None))
         what = found.what
         if self.obeys != "all":
             price = short_number(found.price.statement)
@@ -309,7 +321,9 @@ class SizeConstrainedKMeans(PrototypeClusterer):
             group_min=self.group_min,
             group_max=self.group_max,
             spare=spare,
+            names=labelled(self._obeyed(known))[2],
         )
+        pinned = self._pinned(known, bounds)
         either_or = _read_either_or(either_or, n)
         self.weight_ = distortion.mean_cost if self.weight == "auto" else float(self.weight)
         soft = self.weight_ != float("inf")
@@ -362,7 +376,41 @@ class SizeConstrainedKMeans(PrototypeClusterer):
             penalty=penalty if known and soft else None,
             outlier_cost=None if spare is None else self.outlier_cost_,
             on_shortfall=self.on_shortfall,
+            pinned=pinned,
         )
+
+    def _obeyed(self, known: Constraints) -> Constraints:
+        return known if self.obeys == "all" else known.only_hard()
+
+    def _pinned(self, known: Constraints, bounds: SizeBounds) -> tuple[Index, Index] | None:
+        """Items and their clusters, where bounds differ and labels say which cluster is which."""
+        items, classes, _ = labelled(self._obeyed(known))
+        if not len(items) or not bounds.by_cluster(self.n_clusters):
+            return None
+        load = bounds.load[items] if len(bounds.load) else None
+        held = np.bincount(classes, load, len(bounds.high))
+        over = np.flatnonzero(held > bounds.high * (1 + 1e-12))
+        if len(over):
+            h = int(over[0])
+            raise InfeasibleConstraintsError(
+                f"{bounds.called(h)}: the items with its label count {format_number(held[h])}, more than its "
+                f"size_max of {format_number(bounds.high[h])}."
+            )
+        return items, classes
+
+    def _number(self, best: Any, known: Constraints) -> None:
+        pinned = self._pinned(known, best.bounds)
+        if pinned is None:
+            super()._number(best, known)
+            return
+        items, classes = pinned
+        wrong = np.flatnonzero(best.labels[items] != classes)
+        if len(wrong):
+            raise UndecidedError(
+                f"no assignment was found in which {best.bounds.called(int(classes[wrong[0]]))} keeps to its "
+                f"bounds and holds what has its label, such as item {known.item_name(int(items[wrong[0]]))}. "
+                "Widen the bounds, or drop labels."
+            )
 
     def _require_feasible(self, known: Constraints, n_clusters: int, nonempty: bool = True) -> None:
         # where bounds are given, they say which clusters may be empty
@@ -384,7 +432,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         self.sizes_ = sizes if len(bounds.load) else sizes.astype(np.int64)
         best.labels[best.labels == k] = -1  # the cluster of outliers
         super()._keep(best, X)
-        self.prices_, self._missed = best.duals, best.missed
+        self.prices_, self._bounds, self._missed = best.duals, bounds, best.missed
         for name in ("group_prices_", "groups_"):
             self.__dict__.pop(name, None)
         if bounds.groups is not None:
@@ -401,12 +449,13 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     def _starts(self, starts: CentreStarts, loop: Any) -> Iterator[Floats]:
         if self.outlier_cost_ is not None:
             starts.cap = self.outlier_cost_
-        if isinstance(self.init, str) and self.init == "range":
-            return (within_range(starts) for _ in count())
-        if isinstance(self.init, str) and self.init == "book":
+        begin, named = super()._starts(starts, loop), isinstance(self.init, str)
+        if named and self.init == "range":
+            begin = (within_range(starts) for _ in count())
+        elif named and self.init == "book":
             plain = partial(self._plain, starts.distortion)
-            return (book_start(starts, loop.bounds, plain) for _ in count())
-        return super()._starts(starts, loop)
+            begin = (book_start(starts, loop.bounds, plain) for _ in count())
+        return map(loop.placed, begin) if named and isinstance(loop, BoundedLoop) else begin
 
     def _plain(self, distortion: Any, centres: Floats) -> Labels:
         """Labels of k-means without bounds."""

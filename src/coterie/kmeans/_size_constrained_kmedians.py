@@ -88,24 +88,7 @@ class SizeConstrainedKMedians(SizeConstrainedKMeans):
         random_state: Any = None,
     ) -> None:
         # as the parent, without its metric: scikit-learn reads the names from here
-        self.n_clusters = n_clusters
-        self.size_min = size_min
-        self.size_max = size_max
-        self.group_min = group_min
-        self.group_max = group_max
-        self.weight = weight
-        self.outlier_cost = outlier_cost
-        self.max_outliers = max_outliers
-        self.on_shortfall = on_shortfall
-        self.assignment = assignment
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.budget = budget
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
+        self.__dict__.update({name: value for name, value in locals().items() if name != "self"})
 
     @property
     def _distortion(self) -> Any:

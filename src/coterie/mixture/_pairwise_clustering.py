@@ -27,7 +27,9 @@ from coterie.base import (
     distances_between,
     metric_kwargs,
     metric_rule,
+    naming_group,
     negative_entry,
+    new_numbers,
     one_of,
     real,
     symmetric,
@@ -38,7 +40,6 @@ from coterie.base import (
 from coterie.constraints import Constraints
 from coterie.distortion import SquaredEuclidean
 from coterie.kmeans._kernel import MAX_TABLE
-from coterie.mixture._inference.network import naming_group, new_numbers
 from coterie.mixture._pairwise.search import PairwiseSearch
 
 

@@ -111,6 +111,8 @@ class SizeBounds:
         Bounds by group.
     n : int
         Number of items.
+    names : tuple of str
+        What the first clusters are called, where labels name them.
     """
 
     low: Floats
@@ -118,6 +120,18 @@ class SizeBounds:
     load: Floats
     groups: Groups | None
     n: int
+    names: tuple[str, ...] = ()
+
+    def called(self, h: int) -> str:
+        """A cluster by its number, and by its name where it has one."""
+        return f"cluster {h} ({self.names[h]})" if h < len(self.names) else f"cluster {h}"
+
+    def by_cluster(self, k: int) -> bool:
+        """Whether it matters which of the first k clusters is which."""
+        tables = [self.low[None], self.high[None]]
+        if self.groups is not None:
+            tables += [self.groups.low, self.groups.high]
+        return any((table[:, :k] != table[:, :1]).any() for table in tables)
 
     @property
     def total(self) -> float:
@@ -153,39 +167,28 @@ class SizeBounds:
 # ---- can they be met? ---------------------------------------------------------------------------------
 
 
+def _refuse(subject: str, found: float, way: str, what: str, limit: float, tolerance: float) -> None:
+    """Raise where a number is "more" or "less" than it may be."""
+    gap = found - limit if way == "more" else limit - found
+    if gap > tolerance:
+        raise InfeasibleConstraintsError(
+            f"{subject} {format_number(found)}, which is {format_number(gap)} {way} than {what}, "
+            f"{format_number(limit)}."
+        )
+
+
 def check_sums(bounds: SizeBounds) -> None:
     """Raise where sums already show that the bounds cannot be met."""
     low, high, total = bounds.low, bounds.high, bounds.total
     tolerance = 1e-12 * total if len(bounds.load) else 0.0
     what = "the load of all items" if len(bounds.load) else "the number of items"
-    over = np.flatnonzero((low > high + tolerance) & (high <= total))
-    if len(over):
-        h = int(over[0])
-        raise InfeasibleConstraintsError(
-            f"cluster {h}: size_min is {format_number(low[h])}, which is {format_number(low[h] - high[h])} "
-            "more than its "
-            f"size_max of {format_number(high[h])}."
-        )
-    if low.sum() > total + tolerance:
-        raise InfeasibleConstraintsError(
-            f"the minimum sizes add up to {format_number(low.sum())}, which is "
-            f"{format_number(low.sum() - total)} more than "
-            f"{what}, {format_number(total)}."
-        )
-    if high.sum() < total - tolerance:
-        raise InfeasibleConstraintsError(
-            f"the maximum sizes add up to {format_number(high.sum())}, which is "
-            f"{format_number(total - high.sum())} less "
-            f"than {what}, {format_number(total)}."
-        )
+    for h in np.flatnonzero(high <= total).tolist():
+        _refuse(f"{bounds.called(h)}: size_min is", low[h], "more", "its size_max", high[h], tolerance)
+    _refuse("the minimum sizes add up to", low.sum(), "more", what, total, tolerance)
+    _refuse("the maximum sizes add up to", high.sum(), "less", what, total, tolerance)
     if len(bounds.load):
-        item = int(np.argmax(bounds.load))
-        if bounds.load[item] > high.max() + tolerance:
-            raise InfeasibleConstraintsError(
-                f"item {item} has a load of {format_number(bounds.load[item])}, which is "
-                f"{format_number(bounds.load[item] - high.max())} more than the largest size_max, "
-                f"{format_number(high.max())}."
-            )
+        item, most = int(np.argmax(bounds.load)), "the largest size_max"
+        _refuse(f"item {item} has a load of", bounds.load[item], "more", most, high.max(), tolerance)
     if bounds.groups is not None:
         _check_groups(bounds, bounds.groups, tolerance)
 
@@ -195,60 +198,24 @@ def _check_groups(bounds: SizeBounds, groups: Groups, tolerance: float) -> None:
     load = bounds.load[inside] if len(bounds.load) else None
     total = np.bincount(groups.code[inside], load, len(groups.names)).astype(np.float64)
     for g, name in enumerate(groups.names):
-        over = np.flatnonzero((groups.low[g] > groups.high[g] + tolerance) & (groups.high[g] <= total[g]))
-        if len(over):
-            h = int(over[0])
-            raise InfeasibleConstraintsError(
-                f"group {name!r} in cluster {h}: at least {format_number(groups.low[g, h])} and at most "
-                f"{format_number(groups.high[g, h])} cannot both hold."
-            )
-        need, room = groups.low[g].sum(), groups.high[g].sum()
-        if need > total[g] + tolerance:
-            raise InfeasibleConstraintsError(
-                f"group {name!r}: its minima add up to {format_number(need)}, which is "
-                f"{format_number(need - total[g])} more "
-                f"than it has, {format_number(total[g])}."
-            )
-        if room < total[g] - tolerance:
-            raise InfeasibleConstraintsError(
-                f"group {name!r}: its maxima add up to {format_number(room)}, which is "
-                f"{format_number(total[g] - room)} less "
-                f"than it has, {format_number(total[g])}."
-            )
+        low, high = groups.low[g], groups.high[g]
+        for h in np.flatnonzero(high <= total[g]).tolist():
+            where = f"group {name!r} in {bounds.called(h)}: its minimum is"
+            _refuse(where, low[h], "more", "its maximum", high[h], tolerance)
+        _refuse(f"group {name!r}: its minima add up to", low.sum(), "more", "it has", total[g], tolerance)
+        _refuse(f"group {name!r}: its maxima add up to", high.sum(), "less", "it has", total[g], tolerance)
     minima = groups.low.sum(axis=0)
-    over = np.flatnonzero(minima > bounds.high + tolerance)
-    if len(over):
-        h = int(over[0])
-        raise InfeasibleConstraintsError(
-            f"cluster {h}: the minima of its groups add up to {format_number(minima[h])}, which is "
-            f"{format_number(minima[h] - bounds.high[h])} more than its size_max, "
-            f"{format_number(bounds.high[h])}."
-        )
-    rest = bounds.total - float(total.sum())
-    most = np.minimum(groups.high, total[:, None]).sum(axis=0) + rest
-    short = np.flatnonzero(most < bounds.low - tolerance)
-    if len(short):
-        h = int(short[0])
-        raise InfeasibleConstraintsError(
-            f"cluster {h}: the maxima of its groups and the items in no group add up to "
-            f"{format_number(most[h])}, "
-            f"which is {format_number(bounds.low[h] - most[h])} less than its size_min, "
-            f"{format_number(bounds.low[h])}."
-        )
-    room = float(np.minimum(bounds.high, most).sum())
-    if room < bounds.total - tolerance:
-        raise InfeasibleConstraintsError(
-            "the maximum sizes, or where they are smaller what group_max leaves, add up to "
-            f"{format_number(room)}: "
-            f"{format_number(bounds.total - room)} less than there is, {format_number(bounds.total)}."
-        )
-    need = float(np.maximum(bounds.low, minima).sum())
-    if need > bounds.total + tolerance:
-        raise InfeasibleConstraintsError(
-            "the minimum sizes, or where they are larger the sums of the groups' minima, add up to "
-            f"{format_number(need)}: {format_number(need - bounds.total)} more than there is, "
-            f"{format_number(bounds.total)}."
-        )
+    most = np.minimum(groups.high, total[:, None]).sum(axis=0) + (bounds.total - float(total.sum()))
+    for h, (low, high) in enumerate(zip(bounds.low, bounds.high, strict=True)):
+        where = f"{bounds.called(h)}: the minima of its groups add up to"
+        _refuse(where, minima[h], "more", "its size_max", high, tolerance)
+        where = f"{bounds.called(h)}: the maxima of its groups and the items in no group add up to"
+        _refuse(where, most[h], "less", "its size_min", low, tolerance)
+    room, need = np.minimum(bounds.high, most).sum(), np.maximum(bounds.low, minima).sum()
+    where = "the maximum sizes, or where they are smaller what group_max leaves, add up to"
+    _refuse(where, room, "less", "there is", bounds.total, tolerance)
+    where = "the minimum sizes, or where they are larger the sums of the groups' minima, add up to"
+    _refuse(where, need, "more", "there is", bounds.total, tolerance)
     if not len(bounds.load):
         _check_together(bounds)
 
@@ -264,7 +231,7 @@ def _check_together(bounds: SizeBounds) -> None:
         raise InfeasibleConstraintsError(
             f"the bounds of groups and sizes cannot be met together, though each could: at best "
             f"{format_number(float(np.round(missed.sum())))} items are out of bounds in all, for example "
-            f"{format_number(float(np.round(missed[h])))} in cluster {h}."
+            f"{format_number(float(np.round(missed[h])))} in {bounds.called(h)}."
         )
 
 

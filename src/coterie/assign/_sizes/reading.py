@@ -1,11 +1,12 @@
 """Bounds as a person states them: numbers, shares, one per cluster, by group; turned into numbers.
 
-An int is a number of items. A float up to 1 is a share of the mean size: minima are rounded down, maxima up,
-to whole items (to whole loads, if all are equal). Whether a list is of shares is decided for all of it.
+An int is a number of items, or a load. A float is a share of the mean size (1.1, or "110%", is ten percent
+above it): minima are rounded down, maxima up, to whole items (to whole loads, if all are equal).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral, Real
@@ -15,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie._arrays import NOTHING, Floats
-from coterie._words import format_number as format_number
+from coterie._words import format_number, listed
 from coterie.assign._sizes.bounds import NO_MAXIMUM, Groups, SizeBounds, check_sums
 from coterie.exceptions import ParameterError
+
+_PERCENT = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{0,15})?)\s*%\s*")
 
 
 def read_bounds(
@@ -31,23 +34,21 @@ def read_bounds(
     group_min: Any = None,
     group_max: Any = None,
     spare: float | None = None,
+    names: tuple[str, ...] = (),
     check: bool = True,
 ) -> SizeBounds:
     """Read all bounds; raises where they make no sense and, with `check`, where they cannot be met.
 
-    With `spare` there is one cluster more, the last, which holds up to so much of what is left out.
+    With `spare` there is one cluster more, the last, which holds up to so much of what is left out. `names`
+    are those of the first clusters, for bounds that go by name.
     """
     load = read_loads(size_weight, n)
     total = float(load.sum()) if len(load) else float(n)
-    reader = _Reader(load, k, strict=size_weight is None)
+    reader = _Reader(load, k, names)
     low = reader.one_per_cluster(size_min, "size_min", total, lower=True)
     high = reader.one_per_cluster(size_max, "size_max", total, lower=False)
     read = _read_groups(reader, groups, group_min, group_max, n)
-    if not reader.strict and not len(load):  # the loads are all 1: only whole numbers can be reached
-        low, high = np.ceil(low - 1e-9), np.floor(high + 1e-9)
-        if read is not None:
-            read = replace(read, low=np.ceil(read.low - 1e-9), high=np.floor(read.high + 1e-9))
-    bounds = SizeBounds(low, high, load, read, n)
+    bounds = SizeBounds(low, high, load, read, n, names)
     if spare is not None:
         bounds = _with_spare(bounds, min(float(spare), NO_MAXIMUM * total))
     if check:
@@ -94,9 +95,8 @@ def _wrong_load(message: str) -> ParameterError:
 class _Reader:
     """Turns what was said of k clusters into numbers."""
 
-    def __init__(self, load: Floats, k: int, strict: bool) -> None:
-        """`strict`: items are counted, so that bounds are whole numbers."""
-        self.load, self.k, self.strict = load, k, strict
+    def __init__(self, load: Floats, k: int, names: tuple[str, ...]) -> None:
+        self.load, self.k, self.names = load, k, names
         # shares are rounded to multiples of this, if all loads are the same
         self.step: float | None = None
         if not len(load):
@@ -104,14 +104,17 @@ class _Reader:
         elif (load == load[0]).all():
             self.step = float(load[0])
 
-    def one_per_cluster(
-        self, value: Any, name: str, total: float, *, lower: bool, shares: bool | None = None
-    ) -> Floats:
+    def one_per_cluster(self, value: Any, name: str, total: float, *, lower: bool) -> Floats:
         """A bound for each cluster; None, alone or in a list, is no bound."""
         given = self._listed(value, name)
-        if shares is None:
-            shares = are_shares([one for one in given if one is not None])
-        found = np.array([(0.0 if lower else np.inf) if one is None else float(one) for one in given])
+        shares = [share_of(one) for one in given]
+        none = 0.0 if lower else np.inf
+        found = np.array(
+            [
+                none if one is None else float(one) if share is None else share
+                for one, share in zip(given, shares, strict=True)
+            ]
+        )
         wrong = np.flatnonzero(np.isnan(found) | (found < 0) | (np.isinf(found) & lower))
         if len(wrong):
             raise ParameterError(
@@ -119,49 +122,67 @@ class _Reader:
                 + (" and finite." if lower else "."),
                 name,
             )
-        if shares:
-            found = found * total / self.k
-            if self.step is not None:
-                # a share of 1 of 12 items in 3 clusters is 4, whatever rounding did to 12 / 3
-                steps = found / self.step
-                found = self.step * (np.floor(steps + 1e-9) if lower else np.ceil(steps - 1e-9))
-        elif self.strict:
-            wrong = np.flatnonzero(np.isfinite(found) & (found != np.round(found)))
-            if len(wrong):
-                raise ParameterError(
-                    f"{name} of cluster {wrong[0]} is {format_number(found[wrong[0]])}, but items are "
-                    "counted whole. "
-                    "Give a whole number, or a share of the mean size between 0 and 1.",
-                    name,
-                )
+        is_share = np.array([share is not None for share in shares])
+        wrong = np.flatnonzero(is_share & (found > self.k))
+        if len(wrong):
+            typed, what = given[wrong[0]], "load" if len(self.load) else "size"
+            number = format_number(round(found[wrong[0]] * (100 if isinstance(typed, str) else 1)))
+            raise ParameterError(
+                f"{name} of cluster {wrong[0]} is {typed!r}, a share of the mean size; above {self.k}, the "
+                f"number of clusters, it is more than there is. Write {number} for a {what} of {number}.",
+                name,
+            )
+        in_numbers = found[is_share] * total / self.k
+        if self.step is not None:
+            # a share of 1 of 12 items in 3 clusters is 4, whatever rounding did to 12 / 3
+            steps = in_numbers / self.step
+            in_numbers = self.step * (np.floor(steps + 1e-9) if lower else np.ceil(steps - 1e-9))
+        found[is_share] = in_numbers
         return found if lower else np.where(found >= total, NO_MAXIMUM * total, found)
 
     def _listed(self, value: Any, name: str) -> list[Any]:
         """The value as k numbers, some of them None."""
-        if value is None or _is_number(value):
+        if value is None or is_bound(value):
             return [value] * self.k
-        wanted = f"{name} must be a number or {self.k} numbers, one per cluster"
+        wanted = f"{name} must be a number, a share such as '110%', or {self.k} of these, one per cluster"
+        if isinstance(value, Mapping):
+            return self._by_name(value, name)
         if isinstance(value, (bool, np.bool_, str)) or not hasattr(value, "__len__"):
             raise ParameterError(f"{wanted}; got {value!r}.", name)
         given = value.tolist() if hasattr(value, "tolist") else list(value)
         if len(given) != self.k:
             raise ParameterError(f"{wanted}; got {len(given)} of them: {value!r}.", name)
         for one in given:
-            if one is not None and not _is_number(one):
+            if one is not None and not is_bound(one):
                 raise ParameterError(f"{wanted}; got {one!r} among them.", name)
         return given
+
+    def _by_name(self, value: Mapping[Any, Any], name: str) -> list[Any]:
+        """One a cluster, from bounds that go by the name of its label."""
+        by_name = {str(key): one for key, one in value.items()}
+        strange = [key for key in by_name if key not in self.names]
+        if strange:
+            there = f"there are {listed(self.names)}" if self.names else "no cluster has a label that holds"
+            raise ParameterError(f"{name} speaks of cluster {strange[0]!r}, but {there}.", name)
+        given = [by_name.get(one) for one in self.names]
+        return self._listed(given + [None] * (self.k - len(given)), name)
+
+
+def is_bound(value: Any) -> bool:
+    """Whether it is one bound: a number, or a share as text."""
+    return _is_number(value) or share_of(value) is not None
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 
-def are_shares(given: list[Any]) -> bool:
-    """Whether numbers are meant as shares: floats of which none is above 1, and some above 0."""
-    finite = [one for one in given if not np.isinf(float(one))]
-    if all(isinstance(one, Integral) for one in finite):
-        return False
-    return all(one <= 1 for one in finite) and any(one > 0 for one in finite)
+def share_of(one: Any) -> float | None:
+    """A bound as a share of the mean size: a float, or text such as 110%; None: it is none."""
+    if isinstance(one, str) and (text := _PERCENT.fullmatch(one)):
+        return float(text[1]) / 100
+    is_float = _is_number(one) and not isinstance(one, Integral)
+    return float(one) if is_float and not np.isinf(float(one)) else None
 
 
 # ---- groups -------------------------------------------------------------------------------------------
@@ -189,7 +210,6 @@ def _by_group(
 ) -> Floats:
     """One row of bounds a group."""
     rows: dict[int, Any] = dict.fromkeys(range(len(names)))
-    shares: bool | None = None
     if isinstance(value, Mapping):
         for group, bound in value.items():
             if group not in names:
@@ -200,7 +220,7 @@ def _by_group(
                     label,
                 )
             rows[names.index(group)] = bound
-    elif value is None or _is_number(value):
+    elif value is None or is_bound(value):
         rows = dict.fromkeys(rows, value)
     else:
         wanted = f"{label} must be a number, a dictionary by group, or one row per group in sorted order"
@@ -209,14 +229,9 @@ def _by_group(
         if len(value) != len(names):
             raise ValueError(f"{wanted}; got {len(value)} rows, but there are {len(names)} groups.")
         rows = dict(enumerate(value))
-        cells = [one for row in rows.values() for one in (row if hasattr(row, "__len__") else [row])]
-        numbers = [one for one in cells if _is_number(one)]
-        shares = are_shares(numbers)  # of the whole table, not row by row
     return np.stack(
         [
-            reader.one_per_cluster(
-                rows[g], f"{label} of group {names[g]!r}", float(total[g]), lower=lower, shares=shares
-            )
+            reader.one_per_cluster(rows[g], f"{label} of group {names[g]!r}", float(total[g]), lower=lower)
             for g in range(len(names))
         ]
     )

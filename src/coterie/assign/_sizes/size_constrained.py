@@ -63,9 +63,10 @@ def size_constrained_assignment(
     ----------
     costs : array of shape (n_items, k)
         Cost of each item in each cluster.
-    size_min, size_max : None, int, float, or one per cluster
-        Bounds. An int is a number of items; a float between 0 and 1 a share of the mean size n / k (the
-        minimum rounded down, the maximum up); k numbers bound each cluster by itself.
+    size_min, size_max : None, int, float, str, or one per cluster
+        Bounds. An int is a number of items, or a load; a float is a share of the mean size n / k (1.1, or
+        "110%": ten percent above it; the minimum rounded down, the maximum up); k numbers bound each cluster
+        by itself.
     groups : array of shape (n_items,), optional
         The group of each item (-1, None or NaN: none).
     group_min, group_max : None, number, dict or array of shape (n_groups, k)

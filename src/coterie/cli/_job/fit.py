@@ -12,6 +12,8 @@ from coterie.cli._job.request import Job
 from coterie.cli._speak.screen import FitSteps, Screen
 from coterie.cli._speak.trouble import INFEASIBLE, UNDECIDED, Trouble, in_options, message_of
 
+_FEW = 2_000  # rows; above, what takes long is tried in its light form
+
 
 def features_of(job: Job, screen: Screen) -> Any:
     """Turn the columns into numbers."""
@@ -43,6 +45,28 @@ def failing_in_words(name: str = "") -> Iterator[None]:
     except (ValueError, TypeError, ImportError) as error:
         problem = message_of(error)
         raise Trouble(problem if name in problem else f"{name}: {problem}") from None
+
+
+def rehearse(job: Job) -> None:
+    """Raise what the run would raise for its bounds, neighbours and statements, whatever the features are.
+
+    The method itself decides: it makes one step on rows that stand in a line.
+    """
+    import numpy as np
+
+    model = job.estimator()
+    if not (job.request.bounded or (job.known and model.obeys == "all" and "max_iter" in model.get_params())):
+        return
+    light: dict[str, Any] = {"n_init": 1, "max_iter": 1}
+    if not isinstance(job.parameters.get("init", ""), str):  # centres have the features of the run
+        light["init"] = "random"
+    if job.table.n_rows > _FEW:
+        light |= job.choice.method.about.light
+    model.set_params(**{name: light[name] for name in light if name in model.get_params()})
+    kwargs = {name: given for name, given in job.fit_kwargs.items() if name != "sample_weight"}
+    with warnings.catch_warnings(), failing_in_words(job.choice.method.name):
+        warnings.simplefilter("ignore")
+        model.fit(np.linspace(1.0, 2.0, job.table.n_rows)[:, None], constraints=job.known, **kwargs)
 
 
 def settle_k(job: Job, X: Any, screen: Screen) -> None:

@@ -37,7 +37,7 @@ def choose_method(
     refused = choice.method.refuses(task, settings)
     if refused is not None:
         raise Trouble(f"{choice.method.name} {refused}; `coterie methods` lists what each takes")
-    return choice, {**choice.parameters, **_bounds(request), **settings}
+    return choice, {**choice.parameters, **typed_bounds(request), **settings}
 
 
 def _asked_for(request: Request, n_rows: int) -> Choice:
@@ -97,7 +97,8 @@ def _check_number(task: Task, method: Method, settings: dict[str, Any], typed: s
         raise Trouble(f"say with -k how many clusters {method.name} shall make; {message}")
 
 
-def _bounds(request: Request) -> dict[str, Any]:
+def typed_bounds(request: Request) -> dict[str, Any]:
+    """The bounds as parameters of a method."""
     typed = {name: getattr(request, name) for name in ("size_min", "size_max", "group_min", "group_max")}
     for name in ("group_min", "group_max"):
         if "," in (typed[name] or ""):
@@ -109,23 +110,26 @@ _LARGEST = 2**53  # above, whole numbers are no longer exact
 
 
 def _bound(option: str, text: str) -> Any:
-    """A number of items, a share of the mean size, or one of these for each cluster."""
-    numbers: list[float] = []
-    for part in text.split(","):
+    """A number of items, a share of the mean size, or one of these for each cluster, perhaps by name."""
+    bounds: dict[str | int, Any] = {}
+    for place, part in enumerate(text.split(",")):
+        name, equals, typed = part.rpartition("=")
+        typed = typed.strip()
         try:
-            number: float = int(part)
+            number = typed if typed.endswith("%") else int(typed) if typed.isdecimal() else float(typed)
         except ValueError:
-            try:
-                number = float(part)
-            except ValueError:
-                raise Trouble(
-                    f"{option} {text}: {part.strip()!r} is not a number; give one number, a share such as "
-                    "0.8, or one number for each cluster, with commas"
-                ) from None
-        if not abs(number) <= _LARGEST:
+            raise Trouble(
+                f"{option} {text}: {typed!r} is not a number; give one number, a share such as 80%, or one "
+                "for each cluster, with commas"
+            ) from None
+        if isinstance(number, int | float) and not abs(number) <= _LARGEST:
             raise Trouble(f"{option} {one_line(text)[:40]}: give a number that is not out of all bounds")
-        numbers.append(number)
-    return numbers[0] if len(numbers) == 1 else numbers
+        bounds[name.strip() if equals else place] = number
+    if any(isinstance(name, str) for name in bounds):
+        if not all(isinstance(name, str) for name in bounds):
+            raise Trouble(f"{option} {text}: name every cluster, as in red=10,blue=20, or none")
+        return bounds
+    return bounds[0] if len(bounds) == 1 else list(bounds.values())
 
 
 def _settings(request: Request, choice: Choice) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from coterie.cli._job.method import choose_method
+from coterie.cli._job.method import choose_method, typed_bounds
 from coterie.cli._options import Request
 from coterie.cli._speak.trouble import Trouble, in_options, message_of
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from coterie.methods import Choice
     from coterie.tables import FeaturePlan, Table
 
-_LABELS, _SURE = re.compile(r"cluster(_\d+)?"), re.compile(r"probability(_\d+)?")
+_LABELS, _SURE = re.compile(r"cluster(_name)?(_\d+)?"), re.compile(r"probability(_\d+)?")
 PAIR_COLUMNS = "i, j, kind (must-link or cannot-link), and if you like weight, confidence, hard, source"
 
 
@@ -69,11 +69,14 @@ def read_data(request: Request, screen: Screen, only: Sequence[str] | None = Non
         return read_table(request.data, only=only)
 
 
-def prepare(request: Request, screen: Screen) -> Job:
-    """Read everything, check it, and choose a method; nothing is fitted yet."""
+def prepare(request: Request, screen: Screen, features: bool = True) -> Job:
+    """Read everything, check it, and choose a method; nothing is fitted yet.
+
+    Without `features` only what is stated is read.
+    """
     from coterie.tables import plan_features
 
-    table = read_data(request, screen)
+    table = read_data(request, screen, only=None if features else list(request.roles()))
     for option in ("columns", "drop", "numeric", "category", "text"):
         vars(request)[option] = _names(vars(request)[option] or (), table)
     if request.k_open:  # the method is chosen for the largest number
@@ -83,15 +86,17 @@ def prepare(request: Request, screen: Screen) -> Job:
         raise Trouble(f"-k {request.clusters}, but {where}")
     fit_kwargs = _fit_kwargs(request, table)
     coordinates, names = coordinates_of(request, table)
-    with screen.stage("looking at the columns"):
-        plan = plan_features(
-            table,
-            leave_out={**_earlier_labels(request, table), **request.roles()},
-            columns=request.columns or None,
-            **{use: getattr(request, use) or () for use in ("drop", "numeric", "category", "text")},
-            scale=request.scale,
-            impute=request.impute,
-        )
+    plan: Any = None
+    if features:
+        with screen.stage("looking at the columns"):
+            plan = plan_features(
+                table,
+                leave_out={**_earlier_labels(request, table), **request.roles()},
+                columns=request.columns or None,
+                **{use: getattr(request, use) or () for use in ("drop", "numeric", "category", "text")},
+                scale=request.scale,
+                impute=request.impute,
+            )
     known = read_statements(request, table, screen)
     neighbours = None
     if request.connected is not None:
@@ -99,7 +104,11 @@ def prepare(request: Request, screen: Screen) -> Job:
 
         with screen.stage(f"reading {request.connected.name}"):
             neighbours = read_neighbours(request.connected, table, request.id_column)
-    metric = plan.metric if request.metric == "auto" else request.metric
+    metric = (
+        plan.metric
+        if features and request.metric == "auto"
+        else request.metric.replace("auto", "sqeuclidean")
+    )
     with screen.stage("choosing a method"):
         choice, parameters = choose_method(request, table.n_rows, known, metric)
     return Job(
@@ -147,6 +156,8 @@ def read_statements(request: Request, table: Table, screen: Screen) -> Constrain
                 known = known | _read_pairs(request, table, ids)
         if request.labels is not None:
             known = known | Constraints.from_labels(table.column(request.labels).to_list(), ids=ids)
+        elif "=" in f"{request.size_min}{request.size_max}":
+            known = known | Constraints.from_labels(_seeds(request, table, ids), ids=ids)
         for column, build in ((request.distinct, Constraints.distinct), (request.across, Constraints.across)):
             if column is not None:  # as text: here -1 is a group like others
                 values = [None if x is None or x != x else str(x) for x in table.column(column).to_list()]
@@ -154,6 +165,17 @@ def read_statements(request: Request, table: Table, screen: Screen) -> Constrain
     except (ValueError, TypeError) as error:
         raise Trouble(in_options(str(error))) from None
     return known
+
+
+def _seeds(request: Request, table: Table, ids: Any) -> list[str | None]:
+    """Where no column of labels names the clusters that bounds speak of, items do: each is its own label."""
+    bounds = [bound for bound in typed_bounds(request).values() if isinstance(bound, dict)]
+    names = {name for bound in bounds for name in bound}
+    rows = [str(row) for row in (range(table.n_rows) if ids is None else ids.tolist())]
+    strange = sorted(names - set(rows))
+    if strange:
+        raise Trouble(f"no item is called {strange[0]!r}, and no --labels name the clusters of the bounds")
+    return [row if row in names else None for row in rows]
 
 
 def _read_pairs(request: Request, table: Table, ids: Any) -> Constraints:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from coterie.exceptions import ParameterError
 
-DONE, FAULT, BAD_INPUT, INFEASIBLE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+DONE, FAULT, BAD_INPUT, INFEASIBLE, UNDECIDED, OTHER_NUMBER, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
 
 class Trouble(Exception):

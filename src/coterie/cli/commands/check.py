@@ -10,7 +10,7 @@ import csv
 from typing import TYPE_CHECKING, Any
 
 from coterie.cli._job.quick_ids import peek
-from coterie.cli._job.request import Request, read_data, read_statements
+from coterie.cli._job.request import Request, prepare, read_data, read_statements
 from coterie.cli._speak.screen import Screen
 from coterie.cli._speak.trouble import DONE, INFEASIBLE, UNDECIDED, Trouble
 
@@ -28,7 +28,8 @@ _CODES = {"feasible": DONE, "infeasible": INFEASIBLE, "undecided": UNDECIDED}
 def check(request: Request, screen: Screen) -> int:
     """Say what is stated, and whether it can be met with k clusters."""
     k = request.n_clusters
-    known = _peeked(request)
+    job = prepare(request, screen, features=False) if request.bounded else None
+    known = _peeked(request) if job is None else job.known
     if known is None:
         table = read_data(request, screen, only=list(request.roles()))
         known = read_statements(request, table, screen)
@@ -39,6 +40,12 @@ def check(request: Request, screen: Screen) -> int:
         screen.say(line)
     with screen.stage("looking for what collides"):
         status, answer, explanation = _answer(known, k)
+    if job is not None and status == "feasible":
+        from coterie.cli._job.fit import rehearse
+
+        with screen.stage("looking for what bounds leave"):
+            rehearse(job)
+        answer += " So can what is said of sizes and neighbours, as far as it does not hang on the features."
     screen.say(answer)
     if explanation:
         screen.say(explanation)

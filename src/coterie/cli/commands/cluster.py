@@ -5,22 +5,23 @@ from __future__ import annotations
 import hashlib
 import shlex
 import time
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coterie._words import count_of
-from coterie.cli._job.fit import features_of, fit, texts_of
+from coterie._words import count_of, format_number
+from coterie.cli._job.fit import features_of, fit, rehearse, texts_of
 from coterie.cli._job.output_folder import MARK, check_free, whole_folder
 from coterie.cli._job.request import Job, Request, prepare
 from coterie.cli._job.saved import MODEL_FILE, row_keys, save_model, versions
 from coterie.cli._speak.command_line import typed, with_options
 from coterie.cli._speak.screen import Screen, as_json
-from coterie.cli._speak.trouble import DONE, in_options, one_line
+from coterie.cli._speak.trouble import DONE, OTHER_NUMBER, in_options, one_line
 
 if TYPE_CHECKING:
-    from coterie.base import Certainty
+    from coterie.base import Account, Certainty
 
 RUN_FORMAT = "coterie-run"
 _MOST_LISTED = 200  # columns that a plan lists
@@ -47,6 +48,8 @@ def cluster(
     say_data(job, screen)
     screen.say(f"Method: {_method_words(job)}")
     if plan_only:
+        if not request.k_open:  # otherwise a number is chosen for which it can be met
+            rehearse(job)
         shown = job.plan.columns[:_MOST_LISTED]
         rows = [(one_line(column.name), column.use, column.reason) for column in shown]
         screen.table(["column", "use", "why"], rows)
@@ -88,7 +91,12 @@ def cluster(
     screen.say(f"\nWrote {target}/: {', '.join(facts['files'])} ({facts['seconds']['all']:.1f} s)")
     screen.say(f"Again: {facts['command']}")
     screen.finish({**facts, "out": str(target)})
-    return DONE
+    return OTHER_NUMBER if facts["n_clusters_asked"] not in (None, _n_held(facts)) else DONE
+
+
+def _n_held(facts: dict[str, Any]) -> int:
+    """How many clusters hold something."""
+    return sum(size > 0 for size in facts["sizes"])
 
 
 def _write(
@@ -108,12 +116,16 @@ def _write(
     endings = [suffix.lower() for suffix in job.table.path.suffixes if suffix.lower() in _WRITTEN_AS]
     labels_file = f"labels.{_WRITTEN_AS[endings[-1]] if endings else 'csv'}"
     facts["label_column"] = free_name(job.table, "cluster")
-    probability, certainty = {}, model.account().certainty
-    if certainty is not None:
+    added, account = {facts["label_column"]: model.labels_}, model.account()
+    if account.names:
+        facts["name_column"] = free_name(job.table, "cluster_name")
+        names = [*(_called(account, h) for h in range(account.n_clusters)), ""]  # -1: in none
+        added[facts["name_column"]] = [names[h] for h in model.labels_.tolist()]
+    if account.certainty is not None:
         facts["probability_column"] = free_name(job.table, "probability")
-        probability[facts["probability_column"]] = certainty.own(model.labels_)
+        added[facts["probability_column"]] = account.certainty.own(model.labels_)
     with screen.stage("writing labels"):
-        write_table(job.table, folder / labels_file, {facts["label_column"]: model.labels_, **probability})
+        write_table(job.table, folder / labels_file, added)
     files = [labels_file]
     plain, weight = None, job.fit_kwargs.get("sample_weight")
     if report:
@@ -189,10 +201,15 @@ def _method_words(job: Job) -> str:
         k = f"k is chosen ({typed}): by how well it predicts what you know, else by the shape of the clusters"
     elif job.n_clusters is None:
         k = "k is found by the method" if threshold is None else "k follows from the distance"
-    given = "".join(f", {name} = {value}" for name, value in job.parameters.items())
+    given = "".join(f", {name} = {_plainly(value)}" for name, value in job.parameters.items())
     distance = ", cosine distance" if job.metric == "cosine" else ""
     along = "" if job.neighbours is None else f", connected along {job.neighbours.path.name}"
     return f"{job.choice.method.name} ({job.choice.reason}); {k}{given}{along}{distance}"
+
+
+def _plainly(value: Any) -> Any:
+    """Bounds by name as they were typed."""
+    return ",".join(f"{name}={one}" for name, one in value.items()) if isinstance(value, dict) else value
 
 
 def _plan(job: Job) -> dict[str, Any]:
@@ -250,6 +267,7 @@ def _outcome(model: Any) -> dict[str, Any]:
     facts = {
         "n_clusters": k,
         "sizes": np.bincount(labels[labels >= 0], minlength=k).tolist(),
+        "names": list(account.names),
         "n_outliers": int((labels < 0).sum()),
         "objective": float(model.objective_),
         "n_iter": int(model.n_iter_),
@@ -279,22 +297,67 @@ def _doubt(certainty: Certainty, labels: Any) -> dict[str, Any]:
     }
 
 
+def _called(account: Account, h: int) -> str:
+    """The name of a cluster; without a label it is its number."""
+    name = account.names[h] if h < len(account.names) else None
+    return f"cluster {h}" if name is None else name
+
+
 def _summary(model: Any, facts: dict[str, Any]) -> list[str]:
-    sizes = facts["sizes"]
-    shown = ", ".join(f"{size:,}" for size in sizes[:20]) + (", ..." if len(sizes) > 20 else "")
+    account, sizes = model.account(), facts["sizes"]
     n_items = sum(sizes) + facts["n_outliers"]
     left = f", {facts['n_outliers']:,} left out" if facts["n_outliers"] else ""
+    shown = _some(_named(account, map(format_number, sizes)))
     lines = [f"\n{count_of(n_items, 'item')} in {count_of(len(sizes), 'cluster')}: {shown}{left}"]
-    asked = facts["n_clusters_asked"]
-    if asked is not None and asked != len(sizes):
-        lines.append(f"{count_of(asked, 'cluster')} were asked for. What keeps these apart:")
-        lines += [f"  {line}" for line in facts.get("blocked", [])[:_MOST_BLOCKED]]
-    lines += model.account().remarks
+    if account.bounds is not None:
+        lines.append(f"{_bounded(account)}{'' if facts['shortfalls'] else '; all bounds hold'}.")
+    lines += [*_other_number(account, facts), *account.remarks]
     if facts["n_stated"] or facts["shortfalls"]:
         lines.append(in_options(str(model.violations_)))
     if "doubt" in facts:
         lines += _in_doubt(facts["doubt"])
     return lines
+
+
+def _named(account: Account, cells: Iterable[str], always: bool = False) -> list[str]:
+    """What is said of each cluster, behind its name where some have one."""
+    named = always or account.names
+    return [f"{_called(account, h)}: {cell}" if named else cell for h, cell in enumerate(cells)]
+
+
+def _some(cells: list[str]) -> str:
+    return ", ".join(cells[:20]) + (", ..." if len(cells) > 20 else "")
+
+
+def _bounded(account: Account) -> str:
+    """The size or load of each cluster, and between what it lies: each, or which one."""
+    read, sizes = account.bounds.read, account.sizes.tolist()  # type: ignore[union-attr]
+    limits = [
+        [f"at least {format_number(low)}"] * bool(low > 0)
+        + [f"at most {format_number(high)}"] * bool(high < read.total)
+        for low, high in zip(read.low, read.high, strict=True)
+    ][: len(sizes)]
+    alike = all(own == limits[0] for own in limits)
+    cells = _named(account, map(format_number, sizes), always=not alike)
+    if not alike:
+        cells = [cell + f" ({', '.join(own)})" * bool(own) for cell, own in zip(cells, limits, strict=True)]
+    each = f" (each {', '.join(limits[0])})" if alike and limits[0] else ""
+    return f"{'Load' if len(read.load) else 'Size'}: {_some(cells)}{each}"
+
+
+def _other_number(account: Account, facts: dict[str, Any]) -> list[str]:
+    """That there are more or fewer clusters than were asked for, why, and the ways out."""
+    asked, found = facts["n_clusters_asked"], _n_held(facts)
+    if asked is None or asked == found:
+        return []
+    asked_for = f"Asked for: {count_of(asked, 'cluster')}; there are {found:,}"
+    if found < asked:
+        return [f"{asked_for} that hold something. Ask for fewer (-k {found}), or for --size-min 1."]
+    blocked = [f"  {line}" for line in facts.get("blocked", [])[:_MOST_BLOCKED]]
+    size = ", raise --size-max" if account.bounds is not None else ""
+    graph = ", add neighbours" if account.graph is not None else ""
+    ways = f"Ways out: ask for {found:,} (-k {found}){size}, drop statements{graph}."
+    return [f"{asked_for}. What keeps these apart:", *blocked, ways]
 
 
 def _in_doubt(doubt: dict[str, Any]) -> list[str]:

@@ -1,10 +1,21 @@
-"""`coterie methods`: what there is, for what, from which source."""
+"""`coterie methods`: what there is, for what, from which source, and what each takes."""
 
 from __future__ import annotations
 
 from coterie.cli._speak.screen import Screen
 from coterie.cli._speak.trouble import DONE
-from coterie.methods import AUTO_RULE, METHODS
+from coterie.constraints import ALL_KINDS
+from coterie.methods import AUTO_RULE, METHODS, Method
+
+_BOUNDS = {"minima": "--size-min", "sizes": "--size-max", "loads": "--load", "groups": "--group"}
+
+
+def _taken(method: Method) -> list[str]:
+    """What a method takes, as options."""
+    kinds = "all" if method.kinds == ALL_KINDS else ", ".join(sorted(method.kinds))
+    bounds = " ".join(option for kind, option in _BOUNDS.items() if kind in method.bounds)
+    marks = ["yes" if one else "" for one in (method.connectivity, method.weighted, method.new_rows)]
+    return [method.name, kinds, bounds, marks[0], ", ".join(method.metrics), *marks[1:]]
 
 
 def methods(screen: Screen) -> int:
@@ -12,6 +23,11 @@ def methods(screen: Screen) -> int:
     screen.table(
         ["method", "what it does", "when", "source"],
         [(one.name, one.about.what, one.about.when, one.about.source) for one in METHODS],
+    )
+    screen.say("What each takes (statements: all kinds, or those named):")
+    screen.table(
+        ["method", "statements", "bounds", "--connected", "--metric", "--weight", "new rows"],
+        [_taken(one) for one in METHODS],
     )
     screen.say("--method auto takes one by this rule, and says why:")
     screen.say(AUTO_RULE)

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie._compiled import kernel
+from coterie.base import numbers_by_label
+from coterie.constraints import Constraints
 from coterie.hierarchy._linkage.state import Floats, Index
 
 
@@ -87,6 +89,11 @@ def cut(children: Index, n: int, n_merges: int) -> NDArray[np.int32]:
     root = np.arange(n + n_merges)
     _roots_of.for_work(2 * n_merges)(children[:n_merges], n, root)
     return by_appearance(root[:n])
+
+
+def by_label(known: Constraints, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The same labels, numbered in the order of the labels that are known."""
+    return numbers_by_label(known, labels, int(labels.max()) + 1).astype(np.int32)[labels]
 
 
 def by_appearance(labels: NDArray[np.int64]) -> NDArray[np.int32]:

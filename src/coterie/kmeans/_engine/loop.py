@@ -18,6 +18,8 @@ from scipy import sparse
 from coterie._arrays import NOBODY, NOTHING, Floats, Index, Labels
 from coterie._compiled import kernel
 from coterie.assign._core import CoreSolver
+from coterie.base import numbers_by_label
+from coterie.constraints import Constraints
 from coterie.distortion import Distortion
 from coterie.distortion._rows import SparsePoints
 
@@ -39,6 +41,16 @@ class LoopOutcome:
     n_failed: int = 0
     # by how much bounds on sizes are missed
     shortfall: float = 0.0
+    # what has a row for each cluster
+    by_cluster: tuple[str, ...] = ("centres",)
+
+    def follow_labels(self, known: Constraints, k: int) -> None:
+        """Number the clusters in the order of the labels that are known."""
+        number = numbers_by_label(known, np.where(self.labels < k, self.labels, -1), k)
+        self.labels = np.append(number, [k, -1]).astype(np.int32)[self.labels]  # k: outliers, for now
+        for name in self.by_cluster:
+            if (old := getattr(self, name)) is not None:
+                setattr(self, name, old[np.argsort(number)])
 
 
 @kernel

@@ -133,8 +133,11 @@ class MetricLoop(PrototypeLoop):
         )
         held = self.distortion.held_back()
         around, weighed = self.distortion.split(*self.totals[:2], centres)
+        found = replace(found, centres=self.distortion.validated_centres(centres), inertia=around)
+        if self.distortion.by_cluster:
+            found.by_cluster += ("metric",)
         return LearnedOutcome(
-            **vars(replace(found, centres=self.distortion.validated_centres(centres), inertia=around)),
+            **vars(found),
             metric=self.distortion.metric,
             regularized=self.distortion.regularized,
             parts={"distortion": around, "must_link": must, "cannot_link": cannot, "metric": weighed + held},

@@ -164,6 +164,7 @@ class PrototypeClusterer(
                 if n_starts == "auto":
                     n_starts = 1 if self._one_start_is_enough(starts) else AUTO_STARTS
             best = self._best_of(X, loop, n_starts, begin)
+        self._number(best, known)
         self._keep(best, X)
         return self
 
@@ -184,6 +185,10 @@ class PrototypeClusterer(
         best, n_failed = best_of_starts(self, X, run, **steps, better=better, finish=finish)
         best.n_failed = n_failed
         return best
+
+    def _number(self, best: LoopOutcome, known: Constraints) -> None:
+        """Number the clusters by the labels that are known."""
+        best.follow_labels(known, self.n_clusters)
 
     def _keep(self, best: LoopOutcome, X: Any) -> None:
         self.labels_ = best.labels

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
-from coterie._arrays import Floats, Labels
+from coterie._arrays import Floats, Index, Labels
 from coterie.assign._sizes import BoundedLabels, SizeBounds, shortfalls, tell_shortfall
+from coterie.base import new_numbers
 from coterie.constraints import Shortfall
 from coterie.kmeans._engine.loop import LoopOutcome, PrototypeLoop
 
@@ -56,12 +58,16 @@ class BoundedLoop(PrototypeLoop):
         penalty: Callable[[Labels], float] | None = None,
         outlier_cost: float | None = None,
         on_shortfall: str = "raise",
+        pinned: tuple[Index, Index] | None = None,
     ) -> None:
-        """`bounds` and `solver` (a `SizedSolver`, or choices of one) know the cluster of outliers, if any."""
+        """`bounds` and `solver` (a `SizedSolver`, or choices of one) know the cluster of outliers, if any.
+
+        `pinned`: items, and the clusters that they stay in.
+        """
         super().__init__(distortion, None, k, objective_factor)
         self.bounds, self.sized = bounds, solver
         self.pair_penalty, self.on_shortfall = penalty, on_shortfall
-        self.outlier_cost = outlier_cost
+        self.outlier_cost, self.pinned = outlier_cost, pinned
         self.costs = np.empty((distortion.points.n, len(bounds.low)), dtype=distortion.points.X.dtype)
         if outlier_cost is not None:
             most = np.finfo(self.costs.dtype).max / 4.0
@@ -82,6 +88,16 @@ class BoundedLoop(PrototypeLoop):
         self.tight = not self.simple
         return super().run(centres, max_iter=max_iter, tol=tol, step=step)
 
+    def placed(self, centres: Floats) -> Floats:
+        """The centres of a start, each for the cluster to whose pinned items it is near."""
+        if self.pinned is None:
+            return centres
+        items, clusters = self.pinned
+        classes = np.unique(clusters)
+        means = np.array([self.distortion.centre_of(items[clusters == h]) for h in classes])
+        near = linear_sum_assignment(self.distortion.distances(means, centres))[1]
+        return centres[np.argsort(new_numbers(near, ..., classes, self.k))]
+
     def _assign(self, centres: Floats, last: bool = False) -> int:
         """Label everything within the bounds; returns the number of items that changed."""
         before = self.labels if self.found is not None else None
@@ -93,11 +109,12 @@ class BoundedLoop(PrototypeLoop):
                 self.filled = False
                 return n_nearest
             before = None  # these labels do not fit
-        self.weighted.fill_costs(centres, self.costs[:, : self.k])
-        self.filled = True
+        self._fill_costs(centres)
         potentials = None if self.found is None else self.found.potentials
         found = self.sized.solve(self.costs, before, potentials, last=last)
-        if before is not None and not self.sized.plain and not last and (found.labels == before).all():
+        same = before is not None and (found.labels == before).all()
+        astray = self.pinned is not None and (found.labels[self.pinned[0]] != self.pinned[1]).any()
+        if not self.sized.plain and not last and (same or astray):
             # the quick pass found nothing: the thorough one decides whether this is the end
             found = self.sized.solve(self.costs, before, found.potentials, last=True)
         if found.missed > 0 and self.on_shortfall == "raise":
@@ -111,6 +128,18 @@ class BoundedLoop(PrototypeLoop):
         self.labels = found.labels.astype(np.int32, copy=True)
         self.penalty = self._penalty()
         return len(moved) + n_nearest
+
+    def _fill_costs(self, centres: Floats) -> None:
+        costs = self.costs[:, : self.k]
+        self.weighted.fill_costs(centres, costs)
+        self.filled = True
+        if self.pinned is not None:
+            items, clusters = self.pinned
+            own, low, high = costs[items, clusters], float(costs.min()), float(costs.max())
+            # dearer than any change of all the others
+            dear = high + len(costs) * (high - low + 1e-9 * abs(high))
+            self.costs[items] = min(dear, np.finfo(costs.dtype).max / 4.0)
+            costs[items, clusters] = own
 
     def _penalty(self) -> float:
         """What broken soft statements and outliers add to the objective."""
@@ -151,7 +180,7 @@ class BoundedLoop(PrototypeLoop):
         touched = (size <= self.bounds.low).any() or (size >= self.bounds.high).any()
         if touched or self.found.potentials.any() or self.bounds.groups is not None:
             if not self.filled:
-                self.weighted.fill_costs(centres, self.costs[:, : self.k])
+                self._fill_costs(centres)
             self.found.labels = self.labels  # an empty cluster may have been refilled since
             found, of_groups = self.sized.duals(self.costs, self.found)
             duals = found[: self.k]
@@ -170,6 +199,7 @@ class BoundedLoop(PrototypeLoop):
             n_iter,
             converged,
             shortfall=sum(one.amount for one in missed),
+            by_cluster=("centres", "duals", "group_duals"),
             bounds=self.bounds,
             duals=duals,
             group_duals=by_group,

@@ -6,12 +6,13 @@ import numpy as np
 
 from coterie._arrays import Floats, Labels
 from coterie.assign import hard_pairs
+from coterie.base import new_numbers
 from coterie.constraints import Constraints
 from coterie.constraints._model import NO_PAIRS, stated_pairs
 from coterie.mixture._engine.em import EMOutcome, Sample
 from coterie.mixture._inference.answer import Answer
 from coterie.mixture._inference.choose import Inference
-from coterie.mixture._inference.network import Network, new_numbers
+from coterie.mixture._inference.network import Network
 
 # A label of no probability costs as much as this many nats.
 _IMPOSSIBLE = 700.0

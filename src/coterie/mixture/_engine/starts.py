@@ -10,13 +10,14 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie._arrays import Floats, Index
+from coterie.base import new_numbers
 from coterie.constraints import Constraints
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.kmeans import COPKMeans, PCKMeans
 from coterie.mixture._emissions.emission import Emission, Statistics
 from coterie.mixture._engine.em import Model, Sample, summed
 from coterie.mixture._engine.weights import log_shares
-from coterie.mixture._inference.network import Network, new_numbers
+from coterie.mixture._inference.network import Network
 
 STARTS = ("kmeans", "k-means++", "random", "random_from_data")
 # Iterations of the k-means that a mixture starts from: the mixture goes on from there.

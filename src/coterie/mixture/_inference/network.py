@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from coterie._arrays import Floats, Index
+from coterie.base import naming_group
 from coterie.constraints import Constraints, Group, Pairs
 from coterie.constraints._feasible import pairs_across
 from coterie.constraints._model import MOST_GROUP_PAIRS, NO_PAIRS, find_components, stated_pairs, units_of
@@ -211,20 +212,6 @@ def read_network(
         constant=float(sure[~at_clamp].sum()),
         held_constant=float(sure[at_clamp].sum()),
     )
-
-
-def naming_group(known: Constraints) -> int | None:
-    """Position of the label statement whose classes name the clusters: the longest; None if there is none."""
-    labels = [p for p, group in enumerate(known.groups) if group.kind == "label" and group.active]
-    return max(labels, key=lambda p: len(known.groups[p].items), default=None)
-
-
-def new_numbers(found: Any, labelled: Index, label: Index, k: int) -> Index:
-    """A number for each cluster, so that labelled items have their label; the others take what is left."""
-    number = np.full(k, -1, dtype=np.int64)
-    number[found[labelled]] = label
-    number[number < 0] = np.setdiff1d(np.arange(k), number)
-    return number
 
 
 def _forbidden(binding: Constraints, component: Index, named: int | None) -> Index:

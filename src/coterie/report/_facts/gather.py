@@ -121,8 +121,7 @@ def gather(
     to_compare = plain is not None and (bool(known) or account.bounds is not None)
     without = _plain(plain, model, X, known, weight) if to_compare else None
     outcomes = Outcomes(account, known, labels, distances, without, weight, names)
-    missed = () if account.bounds is None else tuple(model.violations_.shortfalls)
-    sizes = read_sizes(account, missed, labels, counts, size_weight, groups)
+    sizes = read_sizes(account, labels, counts, size_weight)
     lines = choose_lines(outcomes, seed)
     placed = None if coordinates is None else read_coordinates(coordinates, coordinate_names, rows.n)
     precomputed = account.metric == "precomputed"

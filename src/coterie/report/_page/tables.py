@@ -48,8 +48,6 @@ def sizes_section(facts: Facts) -> Markup:
             widgets.append(remark(f"Its minima leave no choice: {_DIFFERENCES}."))
         of_group.sort(key=lambda row: (row.met, row.cluster))
         widgets.append(_size_table(facts, of_group[:_MOST_ROWS], name))
-    if sizes.note:
-        widgets.append(remark(sizes.note))
     return together(widgets)
 
 
