@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 DONE, FAILS, COLLIDES = frozenset({0}), frozenset({2}), frozenset({3})
-ANY = DONE | FAILS | COLLIDES
+ANY = DONE | FAILS | COLLIDES | {5}  # done, with empty clusters
 REFUSED = FAILS | COLLIDES
 
 SCRIPT = "<script>alert(1)</script>"

@@ -92,8 +92,9 @@ def check(hostile: Case, code: int, out: str, err: str, folder: Path, before: di
         if code == 2:
             assert (found["exit_code"], "\n" in message) == (2, False), told
         err = message + (found.get("explanation") or "")
-    elif code == 0:
+    elif code in (0, 5):
         assert err == "", told
+        assert code == 0 or "Asked for: " in out, told
     elif not (hostile.words[0] == "check" and code in (3, 4)) and not help_shown:
         assert err.startswith("coterie: "), told
         assert code == 3 or err.count("\n") == 1, told
