@@ -33,7 +33,8 @@ def seed() -> int:
 
 @pytest.fixture(autouse=True)
 def _compiled_at_once(request, monkeypatch):
-    """Tests of kernels test the compiled ones, however small the job."""
+    """Tests of kernels test the compiled ones, however small the job; others begin as a new process would."""
+    monkeypatch.setattr(kernels, "_large", False)
     if request.node.get_closest_marker("kernels"):
         monkeypatch.setattr(kernels, "_MOST_STEPS", -1)
 

@@ -18,7 +18,7 @@ WHOLE = {"labels.csv", "model.joblib", "report.html", "run.json"}
 
 def run(*words, cwd, **more):
     return subprocess.run(
-        [*COTERIE, *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=300, **more
+        [*COTERIE, *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=1800, **more
     )
 
 
@@ -32,7 +32,7 @@ def test_quick_commands_load_nothing_heavy(people, tmp_path, words):
         "print([m for m in ('sklearn', 'scipy', 'polars', 'matplotlib', 'numba') if m in sys.modules])"
     )
     answer = subprocess.run(
-        [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True, timeout=1800
     )
     assert answer.stdout.splitlines()[-1] == "[]", answer.stderr
 
@@ -53,7 +53,7 @@ def test_any_console_will_do(tmp_path, encoding, more):
     words = ["check", "t.csv", "--id", "\u540d", "--pairs", "p.csv", "-k", "2", *more]
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
     answer = subprocess.run(
-        [*COTERIE, *words], cwd=tmp_path, capture_output=True, env=environment, timeout=300
+        [*COTERIE, *words], cwd=tmp_path, capture_output=True, env=environment, timeout=1800
     )
     assert (answer.returncode, answer.stderr) == (0, b"")
     if more:
@@ -64,7 +64,7 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path):
     code = (
         "import sys; sys.modules['typer'] = None; from coterie.cli import main; sys.exit(main(['methods']))"
     )
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=1800)
     assert answer.returncode == 2
     assert answer.stderr == 'coterie: the command line needs typer: pip install "coterie[cli]"\n'
 
@@ -72,7 +72,7 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path):
 def test_a_reader_that_leaves_early(people, tmp_path):
     words = " ".join([*COTERIE, "methods"])
     answer = subprocess.run(
-        f"{words} | head -1", shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=300
+        f"{words} | head -1", shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=1800
     )
     assert answer.stderr == ""
 
@@ -131,7 +131,7 @@ def test_a_killed_run_leaves_nothing_or_all(many_rows, times, seed):
 
 def test_a_reader_that_leaves_does_not_stop_the_work(people, tmp_path):
     words = f"{' '.join(COTERIE)} cluster people.csv -k 3 --id name -o out | head -1"
-    answer = subprocess.run(words, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    answer = subprocess.run(words, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=1800)
     assert (answer.stdout, answer.stderr) == ("people.csv: 90 rows, 6 columns\n", "")
     assert {path.name for path in (tmp_path / "out").iterdir()} >= WHOLE
 
@@ -139,7 +139,7 @@ def test_a_reader_that_leaves_does_not_stop_the_work(people, tmp_path):
 @pytest.mark.skipif(os.name == "nt", reason="a shell of POSIX")
 def test_closed_streams(people, tmp_path):
     words = f"{' '.join(COTERIE)} cluster people.csv -k 3 --id name --no-report -o out >&- 2>&-"
-    assert subprocess.run(words, shell=True, cwd=tmp_path, timeout=300).returncode == 0
+    assert subprocess.run(words, shell=True, cwd=tmp_path, timeout=1800).returncode == 0
     assert (tmp_path / "out" / "labels.csv").exists()
 
 

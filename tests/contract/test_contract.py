@@ -1,5 +1,6 @@
 """The contract of constrained clusterers: every public class keeps it, and the checks notice who does not."""
 
+import itertools
 from unittest import SkipTest
 
 import numpy as np
@@ -41,6 +42,14 @@ from tests.marks import outvoted
 pytestmark = pytest.mark.contract
 
 PUBLIC = list(constrained_clusterers())
+# What a class does in the same way whatever its settings: `make test` asks the class as it comes.
+WHATEVER = {
+    f"check_{what}"
+    for what in (
+        "any_layout", "fit_predict", "ids_change_nothing", "inputs_untouched", "number_of_items", "pickle",
+        "pipeline_passes_constraints", "score_takes_weights", "search_splits_constraints", "y_is_ignored",
+    )
+}  # fmt: skip
 # settings under which the whole contract holds
 OTHERWISE = {
     "MPCKMeans-full": MPCKMeans(learn="full"),
@@ -129,21 +138,26 @@ KINDS = [*TOYS, *PUBLIC]
 
 def variants():
     """Every class as it comes, on distances where it takes these, and some that work in another way."""
-    for name, estimator in OTHERWISE.items():
-        yield pytest.param(estimator, id=name)
+    yield from OTHERWISE.items()
     for kind in KINDS:
-        yield pytest.param(kind(), id=kind.__name__)
+        yield kind.__name__, kind()
         metric = kind.parameter_rules.get("metric")
         if metric is not None and metric.holds("precomputed"):
-            yield pytest.param(kind(metric="precomputed"), id=f"{kind.__name__}-precomputed")
+            yield f"{kind.__name__}-precomputed", kind(metric="precomputed")
+
+
+def cases():
+    """Every check of every variant; what does not depend on the settings only with `make test-slow`."""
+    for (name, estimator), check in itertools.product(variants(), constrained_checks()):
+        marks = [pytest.mark.slow] if name in OTHERWISE and check.__name__ in WHATEVER else []
+        yield pytest.param(estimator, check, id=f"{name}-{check.__name__}", marks=marks)
 
 
 def named(check):
     return check.__name__
 
 
-@pytest.mark.parametrize("check", constrained_checks(), ids=named)
-@pytest.mark.parametrize("estimator", list(variants()))
+@pytest.mark.parametrize(("estimator", "check"), list(cases()))
 @outvoted
 def test_constrained_checks(estimator, check, request):
     but = next((BUT[name] for name in BUT if f"[{name}-check" in request.node.name), {})
@@ -174,6 +188,7 @@ def test_exemptions_speak_of_checks_that_exist():
     for exempt in [*of_classes, *BUT.values(), *(exempt for _, exempt in INVARIANT.values())]:
         assert set(exempt) <= names
         assert all(exempt.values())
+    assert names >= WHATEVER
 
 
 @pytest.mark.parametrize(

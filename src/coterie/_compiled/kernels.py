@@ -4,9 +4,10 @@
 division rules, cached on disk. Compiling takes a second or so, and importing numba half of one, so a
 kernel runs interpreted, and with it all that it calls, until that has cost a good part of what
 compiling would: a small fit needs no compiler, a long one pays a little more than it must. What is
-compiled already, or in the cache once numba is there, is used at once; so it is where a call is
-large (by the size of its arrays; `kernel.for_work(steps)` where its work is another). Both forms
-give the same answer: kernels use no random numbers and no reassociated sums.
+compiled already, or in the cache once numba is there, is used at once, and from the first large call on
+(by the size of its arrays; `kernel.for_work(steps)` where its work is another) all is. Both forms
+give the same answer, to the last bit: kernels use no random numbers, no reassociated sums, and `exp` and
+`log` of `math`, since NumPy's own are not those of the compiler.
 
 Kernels share their innermost lines: `@kernel(inline=True)` is written into every kernel that calls it, at a
 cost of some 7 % against code written out by hand (a plain call costs 50 %). numba's cache looks at the file
@@ -35,8 +36,9 @@ __all__ = ["SLICE", "Kernel", "in_slices", "kernel"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Interpreted, a step of our loops costs about a microsecond. Calls that take more are compiled at once.
-_MOST_STEPS = 100_000
+# Interpreted, a step of our loops costs about a microsecond. A call that takes more is compiled at once, and
+# so is all that follows in the process: work on such a table is worth it.
+_MOST_STEPS = 50_000
 # Seconds that a kernel may run interpreted in all: a part of what compiling it takes.
 _PATIENCE = 0.25
 # Seconds that all of them run so before numba is imported to see which are in the cache.
@@ -60,6 +62,7 @@ class _TooLong(Exception):
 
 _here = _Here()
 _spent = _compiling = 0.0  # seconds of all kernels in this process
+_large = False  # whether one of them had a large call
 
 
 class Kernel(Generic[P, R]):
@@ -101,12 +104,15 @@ class Kernel(Generic[P, R]):
 
     def _first_calls(self, steps: int | None, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run interpreted as long as that is the cheaper way."""
-        global _spent
+        global _spent, _large
+        if self._ready:  # since `for_work` was asked
+            return self.compiled(*args, **kwargs)
         arrays = list(_arrays_in((args, *kwargs.values())))
         if steps is None:
             steps = sum(array.size for array in arrays)
+        _large |= steps > _MOST_STEPS
         # compiled sums are in float64 always, those of interpreted float32 are not
-        if steps > _MOST_STEPS or self._spent > _PATIENCE or any(a.dtype == np.float32 for a in arrays):
+        if _large or self._spent > _PATIENCE or any(a.dtype == np.float32 for a in arrays):
             self._ready = True
         elif "numba" in sys.modules or _spent > _LOOK_AFTER:
             # a kernel that was compiled for others has signatures; with the JIT switched off there are none
