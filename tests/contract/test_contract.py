@@ -50,6 +50,14 @@ WHATEVER = {
         "pipeline_passes_constraints", "score_takes_weights", "search_splits_constraints", "y_is_ignored",
     )
 }  # fmt: skip
+# each compiles a kernel for this alone, or solves programs
+HEAVY = {
+    ("KernelPCKMeans-linear", "check_float32_is_kept"),
+    ("SizeConstrainedKMeans-loose", "check_threads_do_not_matter"),
+    ("SizeConstrainedKMedians-loose", "check_threads_do_not_matter"),
+    ("SizeConstrainedKMeans-equal", "check_threads_do_not_matter"),
+    ("SizeConstrainedKMeans-cosine", "check_threads_do_not_matter"),
+}
 # settings under which the whole contract holds
 OTHERWISE = {
     "MPCKMeans-full": MPCKMeans(learn="full"),
@@ -146,18 +154,16 @@ def variants():
             yield f"{kind.__name__}-precomputed", kind(metric="precomputed")
 
 
-def cases():
+def cases(estimators, checks):
     """Every check of every variant; what does not depend on the settings only with `make test-slow`."""
-    for (name, estimator), check in itertools.product(variants(), constrained_checks()):
-        marks = [pytest.mark.slow] if name in OTHERWISE and check.__name__ in WHATEVER else []
-        yield pytest.param(estimator, check, id=f"{name}-{check.__name__}", marks=marks)
+    for (name, estimator), check in itertools.product(estimators, checks):
+        what = check.__name__
+        again = what in WHATEVER and (name in OTHERWISE or name in INVARIANT)
+        marks = [pytest.mark.slow] if again or (name, what) in HEAVY else []
+        yield pytest.param(estimator, check, id=f"{name}-{what}", marks=marks)
 
 
-def named(check):
-    return check.__name__
-
-
-@pytest.mark.parametrize(("estimator", "check"), list(cases()))
+@pytest.mark.parametrize(("estimator", "check"), list(cases(variants(), constrained_checks())))
 @outvoted
 def test_constrained_checks(estimator, check, request):
     but = next((BUT[name] for name in BUT if f"[{name}-check" in request.node.name), {})
@@ -171,8 +177,9 @@ def test_constrained_checks(estimator, check, request):
         raise
 
 
-@pytest.mark.parametrize("check", invariant_checks(), ids=named)
-@pytest.mark.parametrize("name", INVARIANT)
+@pytest.mark.parametrize(
+    ("name", "check"), list(cases({name: name for name in INVARIANT}.items(), invariant_checks()))
+)
 def test_invariants_under_other_settings(name, check):
     estimator, exempt = INVARIANT[name]
     if "threads" in check.__name__ and not name.startswith("SizeConstrained"):
