@@ -50,8 +50,12 @@ WHATEVER = {
         "pipeline_passes_constraints", "score_takes_weights", "search_splits_constraints", "y_is_ignored",
     )
 }  # fmt: skip
-# each compiles a kernel for this alone, or solves programs
+# each compiles a kernel for this alone, or draws thousands of samples
 HEAVY = {
+    *(
+        ("PenalizedGaussianMixture-gibbs", f"check_{what}")
+        for what in ("permuted_items_from_one_start", "scaled_features", "shifted_features")
+    ),
     ("KernelPCKMeans-linear", "check_float32_is_kept"),
     ("SizeConstrainedKMeans-loose", "check_threads_do_not_matter"),
     ("SizeConstrainedKMedians-loose", "check_threads_do_not_matter"),
