@@ -14,7 +14,7 @@ help:
 	@echo "make run        cluster the wine data under 60 statements; leaves runs/wine/report.html"
 	@echo "make test       the suite (budget $(TEST_BUDGET) s of CPU)"
 	@echo "make test-slow  the long property tests"
-	@echo "make test-lanes the kernels with bounds checking, and with the JIT off"
+	@echo "make test-lanes every kernel compiled, with bounds checking, and with the JIT off"
 	@echo "make test-wheel build the wheel and run the contract tests against it"
 	@echo "make test-min   the same with the oldest supported scikit-learn"
 	@echo "make lint       ruff, mypy, import-linter"

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from coterie._compiled import kernels
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -16,6 +18,9 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".cache" / "numba"))
 if os.environ.setdefault("COTERIE_TEST_SEED", "20260") == "new":
     os.environ["COTERIE_TEST_SEED"] = str(time.time_ns() % 2**31)
 
+# Tests of what is printed do not know which of them is the first to compile.
+kernels._say_that_it_takes_long = lambda: None
+
 # CPU seconds of the workers: what the suite costs does not depend on what else the machine does, or not much.
 _of_workers: list[float] = []
 
@@ -24,6 +29,14 @@ _of_workers: list[float] = []
 def seed() -> int:
     """The same unless COTERIE_TEST_SEED says otherwise; the header of the report says how to repeat one."""
     return int(os.environ["COTERIE_TEST_SEED"])
+
+
+@pytest.fixture(autouse=True)
+def _compiled_at_once(request, monkeypatch):
+    """Tests of kernels test the compiled ones, however small the job; others begin as a new process would."""
+    monkeypatch.setattr(kernels, "_large", False)
+    if request.node.get_closest_marker("kernels"):
+        monkeypatch.setattr(kernels, "_MOST_STEPS", -1)
 
 
 def pytest_report_header(config):

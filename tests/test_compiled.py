@@ -1,8 +1,10 @@
 """Rules of the compiled kernels: cached between processes, working without a cache, the same interpreted."""
 
 import importlib
+import inspect
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 
 import coterie
+from coterie._compiled import kernels
 from coterie._compiled.kernels import Kernel, all_kernels, kernel
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,17 +23,18 @@ import numpy as np
 from coterie import ConstrainedLinkage, Constraints
 import coterie.constraints
 from coterie._compiled import all_kernels
+from coterie._compiled import kernels
 from tests.assign.test_kernels import every_kernel
 
+kernels._MOST_STEPS = -1  # nothing is interpreted
 every_kernel()
-# large enough that nothing is interpreted
-n = 30_000
+n = 3_000
 i = np.arange(n - 1)
 chain = Constraints(np.column_stack([i, i + 1]), [(0, n - 1)], n_items=n)
 print(chain.explain())
 rng = np.random.default_rng(0)
 y = rng.integers(4, size=n)
-Constraints.sample(y, n_pairs=60_000, random_state=0).check(4)
+Constraints.sample(y, n_pairs=6_000, random_state=0).check(4)
 assert Constraints(None, np.column_stack([i, i + 1]).tolist() + [(0, n - 1)], n_items=n).check(2)
 line = np.column_stack([i, i + 1])
 ConstrainedLinkage(2, linkage="single", connectivity=line).fit(rng.random((n, 1)))
@@ -57,8 +61,9 @@ def run(code, **environment):
     )
 
 
+@pytest.mark.slow  # `make test-lanes` runs it, and CI; the first process is a lane too: compiled as for users
 def test_a_second_process_finds_every_kernel_in_the_cache():
-    """In the cache that the whole run shares, so that what is compiled here serves the other tests too."""
+    """In the cache that the whole run shares: much of it is compiled already."""
     first = run(COMPILE_ALL)
     assert first.returncode == 0, first.stderr
     assert "idle: []" in first.stdout, first.stdout
@@ -76,7 +81,7 @@ def test_a_caller_is_compiled_again_when_what_it_uses_changes(tmp_path):
         "@kernel(inline=True)\ndef thrice(x):\n    return once(x) * 3\n"
     )
     deep = "from coterie._compiled import kernel\n@kernel(inline=True)\ndef once(x):\n    return x + {more}\n"
-    code = "from caller import use; print(use(1), sum(use.compiled.stats.cache_misses.values()))"
+    code = "from caller import use; print(use.compiled(1), sum(use.compiled.stats.cache_misses.values()))"
     said = []
     for limit, more in ((100, 0), (100, 0), (100, 1), (200, 1), (200, 1)):
         (tmp_path / "middle.py").write_text(middle.format(limit=limit))
@@ -100,7 +105,8 @@ def test_a_cache_that_names_a_class_that_is_gone_is_made_anew(tmp_path):
     for name in ("Old", "New"):
         (tmp_path / "named.py").write_text(file.format(name=name))
         code = (
-            f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import named as m; print(m.use(m.{name}(4)))"
+            f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import named as m\n"
+            f"print(m.use.compiled(m.{name}(4)))"
         )
         done = run(code, NUMBA_CACHE_DIR=str(tmp_path / "cache"), PYTHONDONTWRITEBYTECODE="1")
         assert done.stdout.strip() == "4", done.stderr
@@ -185,19 +191,102 @@ def test_kernels_in_other_lanes(lane, tmp_path):
     assert "passed" in done.stdout
 
 
-def test_small_work_is_interpreted_and_agrees():
-    @kernel
-    def total(values):
-        sum_ = 0.0
-        for t in range(values.shape[0]):
-            sum_ += values[t]
-        return sum_
+@pytest.fixture
+def loops(monkeypatch):
+    """A kernel, one that calls it and counts its own calls in place, and arguments."""
+    monkeypatch.setattr(kernels, "_spent", 0.0)
 
-    values = np.random.default_rng(0).normal(size=1000)
-    assert total.for_work(1000) is total.interpreted
-    assert total.for_work(1000)(values) == total(values) == pytest.approx(values.sum())
-    # once compiled there is nothing to wait for
-    assert total.for_work(1000) is total.compiled
+    @kernel
+    def add(sums, value):
+        sums[0] += value
+        return sums[0]
+
+    @kernel
+    def total(values, sums, calls):
+        calls[0] += 1
+        for t in range(values.shape[0]):
+            add(sums, values[t])
+        return sums[0]
+
+    return add, total, (np.arange(200.0), np.zeros(1), np.zeros(1))
+
+
+def test_small_work_is_interpreted_with_all_that_it_calls(loops, monkeypatch):
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    add, total, (values, sums, calls) = loops
+    assert total(values, sums, calls) == total.for_work(10)(values, sums, calls) / 2 == values.sum()
+    assert calls == 2
+    assert total._compiled is add._compiled is None
+    assert "numba" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    "why", ["many values", "many steps", "large before", "float32", "patience", "at hand"]
+)
+def test_other_work_is_compiled(why, loops, monkeypatch):
+    _, total, (values, sums, calls) = loops
+    run = total
+    if why == "many values":
+        monkeypatch.setattr(kernels, "_MOST_STEPS", 201)
+    elif why == "many steps":
+        run = total.for_work(10**9)
+    elif why == "large before":
+        monkeypatch.setattr(kernels, "_large", True)
+    elif why == "float32":
+        values = values.astype(np.float32)
+    elif why == "patience":
+        total(values, sums, calls)
+        monkeypatch.setattr(kernels, "_PATIENCE", 0.0)
+    else:
+        total.compiled(values, sums.copy(), calls.copy())
+    sums[:] = 0.0
+    assert run(values, sums, calls) == values.sum()
+    assert total._compiled.signatures
+
+
+def test_an_interpreted_run_that_takes_too_long_is_undone_and_compiled(loops, monkeypatch):
+    _, total, (values, sums, calls) = loops
+    monkeypatch.setattr(kernels, "_PATIENCE", 1e-6)
+    assert total(values, sums, calls) == sums[0] == values.sum()
+    assert calls == 1
+    assert total._compiled.signatures
+
+
+def test_numbers_are_as_silent_interpreted_as_compiled():
+    @kernel
+    def over(values):
+        return values[0] / values[1], np.exp(values[2])
+
+    with np.errstate(all="raise"):
+        assert over(np.array([1.0, 0.0, 1e9])) == (np.inf, np.inf)
+
+
+SLOW = """
+import numpy as np
+from coterie import ConstrainedLinkage
+from coterie._compiled import kernels
+kernels._MOST_STEPS = -1
+ConstrainedLinkage(2, linkage="average").fit(np.random.default_rng(0).random((50, 2)))
+used = [k.compiled for k in kernels.all_kernels() if k._compiled is not None]
+print(len(used), sum(sum(k.stats.cache_misses.values()) for k in used))
+"""
+
+
+def test_a_long_compile_is_announced_once_and_not_from_the_cache(tmp_path):
+    for told in (1, 0):
+        done = run(SLOW, NUMBA_CACHE_DIR=str(tmp_path))
+        assert done.returncode == 0, done.stderr
+        n_used, n_compiled = map(int, done.stdout.split())
+        assert n_used > 3
+        assert (n_compiled > 0) is (told == 1)
+        assert done.stderr.count("compiles its loops") == len(done.stderr.splitlines()) == told
+
+
+def test_the_first_fit_needs_no_compiler(tmp_path):
+    first = (ROOT / "README.md").read_text().split("```python\n")[1].split("```")[0]
+    done = run(first + "import sys; print('numba' in sys.modules)", NUMBA_CACHE_DIR=str(tmp_path))
+    assert done.stdout.splitlines() == ["All 60 constraints are met.", "False"], done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_kernels_are_registered_and_documented():
@@ -207,3 +296,9 @@ def test_kernels_are_registered_and_documented():
     kernels = [k for k in all_kernels() if k.__module__.startswith("coterie.")]
     assert len(kernels) >= 100
     assert all(isinstance(k, Kernel) and k.__doc__ for k in kernels)
+    # those of NumPy differ from those of the compiler in the last bit
+    assert not [
+        k.__name__
+        for k in kernels
+        if re.search(r"np\.(exp|log|sum|dot)|\*\*", inspect.getsource(k.interpreted))
+    ]

@@ -18,8 +18,10 @@ METHODS = ("COPKMeans", "PCKMeans")
 def first_fits(method: str) -> dict[str, Any]:
     """Fit a small problem with pairs twice; count what numba had to compile."""
     import coterie
+    from coterie._compiled import kernels
     from coterie._compiled.kernels import all_kernels
 
+    kernels._MOST_STEPS = -1  # so small a problem would be interpreted
     X, y = overlapping_blobs(2000, 8, 4, apart=1.0, seed=0)
     known = draw(y, 400, 0)
     model = getattr(coterie, method)(4, random_state=0)

@@ -1,4 +1,4 @@
-"""Every kernel of the engine on small problems; run compiled, with bounds checking, and with the JIT off."""
+"""Every kernel of the engine on small problems, for the lanes: compiled, bounds checked, with the JIT off."""
 
 import os
 import warnings
@@ -29,7 +29,8 @@ from coterie.distortion._manhattan import Manhattan
 from coterie.exceptions import DeadEndWarning, ViolatedConstraintsWarning
 from coterie.kmeans._prices import closure as _closure_prices
 
-pytestmark = pytest.mark.kernels
+# `make test-lanes` runs these, and CI: compiling them all takes two minutes
+pytestmark = [pytest.mark.kernels, pytest.mark.slow]
 # Bounds checking and the interpreter look at the source, which is the same for both widths of numbers.
 OTHER_LANE = any(os.environ.get(name) == "1" for name in ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT"))
 

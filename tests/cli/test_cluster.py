@@ -385,7 +385,7 @@ def test_every_format_gives_the_same_clusters(coterie, tmp_path, ending):
     path = tmp_path / f"data{ending}"
     as_format(table, X, path)
     table.write_csv(tmp_path / "data.csv")
-    words = ["-k", 3, "--metric", "sqeuclidean"]
+    words = ["-k", 3, "--metric", "sqeuclidean", "--no-report"]
     if ending == ".mtx":  # taken as it is
         words += ["--no-scale"]
     assert coterie("cluster", "data.csv", *words, "-o", "from-csv").code == 0

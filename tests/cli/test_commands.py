@@ -212,16 +212,15 @@ def test_report_of_what_is_no_run(coterie, run_folder, tmp_path):
 
 def test_compare_ranks_and_names_the_next_command(coterie, people):
     words = ["compare", "people.csv", "-k", 3, "--id", "name", "--pairs", "pairs.csv"]
-    answer = coterie(*words)
-    assert answer.code == 0, answer.err
-    assert "COPKMeans" in answer.out
-    assert "coterie cluster people.csv" in answer.out
     found = coterie(*words, "--json").json
     chosen = [row for row in found["methods"] if row["chosen"]]
     assert len(chosen) == 1
     assert json.dumps(found)
-    answer = coterie(*words, "--methods", "PCKMeans,COPKMeans", "--json")
-    assert {row["method"] for row in answer.json["methods"]} >= {"PCKMeans", "COPKMeans"}
+    answer = coterie(*words, "--methods", "PCKMeans,COPKMeans")
+    assert answer.code == 0, answer.err
+    assert "COPKMeans" in answer.out
+    assert "coterie cluster people.csv" in answer.out
+    assert {row["method"] for row in found["methods"]} >= {"PCKMeans", "COPKMeans", "MPCKMeans"}
     assert coterie(*words, "--methods", "PKMeans").code == 2
 
 

@@ -116,7 +116,7 @@ def test_markup_of_the_user_does_nothing_in_a_browser(hostile_page):
         [chromium, *flags, "--virtual-time-budget=2000", "--dump-dom", hostile_page[2].as_uri()],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
     )
     if answer.returncode or "</html>" not in answer.stdout:
         pytest.skip(f"{chromium} does not start: {answer.stderr[-200:]}")

@@ -18,7 +18,7 @@ WHOLE = {"labels.csv", "model.skops", "report.html", "run.json"}
 
 def run(*words, cwd, **more):
     return subprocess.run(
-        [*COTERIE, *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=300, **more
+        [*COTERIE, *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=1800, **more
     )
 
 
@@ -32,7 +32,7 @@ def test_quick_commands_load_nothing_heavy(people, tmp_path, words):
         "print([m for m in ('sklearn', 'scipy', 'polars', 'matplotlib', 'numba') if m in sys.modules])"
     )
     answer = subprocess.run(
-        [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True, timeout=1800
     )
     assert answer.stdout.splitlines()[-1] == "[]", answer.stderr
 
@@ -53,7 +53,7 @@ def test_any_console_will_do(tmp_path, encoding, more):
     words = ["check", "t.csv", "--id", "\u540d", "--pairs", "p.csv", "-k", "2", *more]
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
     answer = subprocess.run(
-        [*COTERIE, *words], cwd=tmp_path, capture_output=True, env=environment, timeout=300
+        [*COTERIE, *words], cwd=tmp_path, capture_output=True, env=environment, timeout=1800
     )
     assert (answer.returncode, answer.stderr) == (0, b"")
     if more:
@@ -65,7 +65,7 @@ def test_without_the_extra_the_command_says_what_to_install(missing):
     code = (
         f"import sys; sys.modules['{missing}'] = None; from coterie.cli import main; sys.exit(main(['-h']))"
     )
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=1800)
     assert answer.returncode == 2
     assert answer.stderr == f'coterie: the command line needs {missing}: pip install "coterie[cli]"\n'
 
@@ -73,7 +73,7 @@ def test_without_the_extra_the_command_says_what_to_install(missing):
 def test_a_reader_that_leaves_early(people, tmp_path):
     words = " ".join([*COTERIE, "methods"])
     answer = subprocess.run(
-        f"{words} | head -1", shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=300
+        f"{words} | head -1", shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=1800
     )
     assert answer.stderr == ""
 
@@ -111,20 +111,20 @@ def look(folder):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize("times", [3, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [2, pytest.param(40, marks=pytest.mark.slow)])
 def test_a_killed_run_leaves_nothing_or_all(many_rows, times, seed):
     start = time.monotonic()
     assert run("cluster", "many.csv", "-k", 4, "-o", "out", cwd=many_rows).returncode == 0
     whole = time.monotonic() - start
     rng = np.random.default_rng(seed)
     codes = []
-    for number, share in enumerate([0.6, 0.8, 0.95] if times == 3 else rng.uniform(0.4, 1.1, times)):
+    for number, share in enumerate([0.6, 0.95] if times == 2 else rng.uniform(0.4, 1.1, times)):
         if number == 0 or rng.random() < 0.5:
             shutil.rmtree(many_rows / "out", ignore_errors=True)
         how = (signal.SIGKILL, signal.SIGTERM)[number % 2]
         codes.append(killed_at(many_rows, whole * share, how))
         look(many_rows)
-    assert times == 3 or {-signal.SIGKILL, 130} <= set(codes)  # both kinds of kill came in time
+    assert times == 2 or {-signal.SIGKILL, 130} <= set(codes)  # both kinds of kill came in time
     # what a killed run left is swept by the next one
     assert run("cluster", "many.csv", "-k", 4, "-o", "out", "--force", cwd=many_rows).returncode == 0
     assert {path.name for path in many_rows.iterdir()} == {"many.csv", "out"}
@@ -132,7 +132,7 @@ def test_a_killed_run_leaves_nothing_or_all(many_rows, times, seed):
 
 def test_a_reader_that_leaves_does_not_stop_the_work(people, tmp_path):
     words = f"{' '.join(COTERIE)} cluster people.csv -k 3 --id name -o out | head -1"
-    answer = subprocess.run(words, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    answer = subprocess.run(words, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=1800)
     assert (answer.stdout, answer.stderr) == ("people.csv: 90 rows, 6 columns\n", "")
     assert {path.name for path in (tmp_path / "out").iterdir()} >= WHOLE
 
@@ -140,7 +140,7 @@ def test_a_reader_that_leaves_does_not_stop_the_work(people, tmp_path):
 @pytest.mark.skipif(os.name == "nt", reason="a shell of POSIX")
 def test_closed_streams(people, tmp_path):
     words = f"{' '.join(COTERIE)} cluster people.csv -k 3 --id name --no-report -o out >&- 2>&-"
-    assert subprocess.run(words, shell=True, cwd=tmp_path, timeout=300).returncode == 0
+    assert subprocess.run(words, shell=True, cwd=tmp_path, timeout=1800).returncode == 0
     assert (tmp_path / "out" / "labels.csv").exists()
 
 

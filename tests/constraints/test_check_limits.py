@@ -37,7 +37,7 @@ LIMITS = {
     "search in short slices": (_exact, "_SLICE", 1),
     "no clique is looked for": (_exact, "_CLIQUE_STARTS", 0),
     "nothing is shrunk": (_exact, "_MAX_SHRINK", 0),
-    "always compiled": (compiled, "_INTERPRET_BELOW", 0),
+    "always compiled": (compiled, "_MOST_STEPS", -1),
 }
 
 

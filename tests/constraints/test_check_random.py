@@ -18,6 +18,7 @@ from tests.constraints.strategies import (
     random_core,
     without_contradictions,
 )
+from tests.marks import first_of
 from tests.oracles import constraints as oracle
 
 
@@ -38,7 +39,7 @@ def check_random_cases(seed: int, count: int) -> None:
     assert min(seen.values()) > count // 3
 
 
-@pytest.mark.parametrize("seed", range(4))
+@first_of("seed", 4)
 def test_random_mixed_problems(seed):
     check_random_cases(seed, 500)
 
@@ -63,7 +64,7 @@ def check_random_cores(seed: int, count: int) -> set[str]:
     return reasons
 
 
-@pytest.mark.parametrize("seed", range(3))
+@first_of("seed", 3)
 def test_dense_problems_near_their_limit(seed):
     """At the k where the answer turns: what the exact search is for."""
     reasons = check_random_cores(seed, 150)
@@ -83,7 +84,7 @@ def test_small_mixed_problems(case: Case, k: int):
     assert_check_is_right(case.build(), k, oracle.feasible(case.n, must, cannot, k))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@first_of("seed", 3)
 def test_nonempty(seed):
     """All k clusters used: feasible if and only if k-colourable and k components are left."""
     rng = random.Random(seed)

@@ -17,6 +17,7 @@ from tests.constraints.strategies import (
     random_core,
     without_contradictions,
 )
+from tests.marks import first_of
 from tests.oracles import constraints as oracle
 
 
@@ -115,7 +116,7 @@ def test_every_small_explanation_holds(case: Case, k, rng):
     assert_explained(case.build(weight=weight, hard=hard), k)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@first_of("seed", 3)
 def test_larger_explanations_hold(seed):
     rng = random.Random(seed)
     for _ in range(80):
@@ -128,7 +129,7 @@ def test_larger_explanations_hold(seed):
         assert_explained(c, rng.choice([None, 1, 2, 3, 4]))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@first_of("seed", 3)
 def test_explanations_of_what_the_search_finds(seed):
     rng = random.Random(seed)
     for _ in range(40):

@@ -159,9 +159,3 @@ def test_interpreted_and_compiled_agree(name):
         assert said[0] == said[1]
         for position, (a, b) in enumerate(zip(flat(first), flat(second), strict=True)):
             np.testing.assert_array_equal(a, b, err_msg=f"argument {position} of {name}")
-
-
-def test_both_forms_are_handed_out():
-    for kernel in constraint_kernels().values():
-        assert kernel.for_work(10**9) == kernel.compiled
-        assert kernel.__doc__

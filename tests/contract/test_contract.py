@@ -1,5 +1,6 @@
 """The contract of constrained clusterers: every public class keeps it, and the checks notice who does not."""
 
+import itertools
 from unittest import SkipTest
 
 import numpy as np
@@ -41,6 +42,26 @@ from tests.marks import outvoted
 pytestmark = pytest.mark.contract
 
 PUBLIC = list(constrained_clusterers())
+# What a class does in the same way whatever its settings: `make test` asks the class as it comes.
+WHATEVER = {
+    f"check_{what}"
+    for what in (
+        "any_layout", "fit_predict", "ids_change_nothing", "inputs_untouched", "number_of_items", "pickle",
+        "pipeline_passes_constraints", "score_takes_weights", "search_splits_constraints", "y_is_ignored",
+    )
+}  # fmt: skip
+# each compiles a kernel for this alone, or draws thousands of samples
+HEAVY = {
+    *(
+        ("PenalizedGaussianMixture-gibbs", f"check_{what}")
+        for what in ("permuted_items_from_one_start", "scaled_features", "shifted_features")
+    ),
+    ("KernelPCKMeans-linear", "check_float32_is_kept"),
+    ("SizeConstrainedKMeans-loose", "check_threads_do_not_matter"),
+    ("SizeConstrainedKMedians-loose", "check_threads_do_not_matter"),
+    ("SizeConstrainedKMeans-equal", "check_threads_do_not_matter"),
+    ("SizeConstrainedKMeans-cosine", "check_threads_do_not_matter"),
+}
 # settings under which the whole contract holds
 OTHERWISE = {
     "MPCKMeans-full": MPCKMeans(learn="full"),
@@ -129,21 +150,24 @@ KINDS = [*TOYS, *PUBLIC]
 
 def variants():
     """Every class as it comes, on distances where it takes these, and some that work in another way."""
-    for name, estimator in OTHERWISE.items():
-        yield pytest.param(estimator, id=name)
+    yield from OTHERWISE.items()
     for kind in KINDS:
-        yield pytest.param(kind(), id=kind.__name__)
+        yield kind.__name__, kind()
         metric = kind.parameter_rules.get("metric")
         if metric is not None and metric.holds("precomputed"):
-            yield pytest.param(kind(metric="precomputed"), id=f"{kind.__name__}-precomputed")
+            yield f"{kind.__name__}-precomputed", kind(metric="precomputed")
 
 
-def named(check):
-    return check.__name__
+def cases(estimators, checks):
+    """Every check of every variant; what does not depend on the settings only with `make test-slow`."""
+    for (name, estimator), check in itertools.product(estimators, checks):
+        what = check.__name__
+        again = what in WHATEVER and (name in OTHERWISE or name in INVARIANT)
+        marks = [pytest.mark.slow] if again or (name, what) in HEAVY else []
+        yield pytest.param(estimator, check, id=f"{name}-{what}", marks=marks)
 
 
-@pytest.mark.parametrize("check", constrained_checks(), ids=named)
-@pytest.mark.parametrize("estimator", list(variants()))
+@pytest.mark.parametrize(("estimator", "check"), list(cases(variants(), constrained_checks())))
 @outvoted
 def test_constrained_checks(estimator, check, request):
     but = next((BUT[name] for name in BUT if f"[{name}-check" in request.node.name), {})
@@ -157,8 +181,9 @@ def test_constrained_checks(estimator, check, request):
         raise
 
 
-@pytest.mark.parametrize("check", invariant_checks(), ids=named)
-@pytest.mark.parametrize("name", INVARIANT)
+@pytest.mark.parametrize(
+    ("name", "check"), list(cases({name: name for name in INVARIANT}.items(), invariant_checks()))
+)
 def test_invariants_under_other_settings(name, check):
     estimator, exempt = INVARIANT[name]
     if "threads" in check.__name__ and not name.startswith("SizeConstrained"):
@@ -174,6 +199,7 @@ def test_exemptions_speak_of_checks_that_exist():
     for exempt in [*of_classes, *BUT.values(), *(exempt for _, exempt in INVARIANT.values())]:
         assert set(exempt) <= names
         assert all(exempt.values())
+    assert names >= WHATEVER
 
 
 @pytest.mark.parametrize(

@@ -25,12 +25,14 @@ from tests.hierarchy.linkage_problems import (
     labels_after,
     problem,
 )
+from tests.marks import few_of
 from tests.oracles import constraints as pairs_oracle
 from tests.oracles import linkage as oracle
 from tests.oracles.constraints import numbered
 
 every_linkage = pytest.mark.parametrize("linkage", LINKAGES)
-EACH = 22
+# as many of each kind as `test_the_problems_are_not_all_easy` looks at
+each = few_of(8, 40)
 
 
 def tree(X, linkage="ward", known=None, **more) -> ConstrainedLinkage:
@@ -59,8 +61,9 @@ def test_the_oracle_is_scipy_where_nothing_is_known(linkage, seed):
 
 @every_linkage
 @pytest.mark.parametrize("kind", PLAIN_KINDS + SIZE_KINDS)
-def test_same_as_the_oracle(kind, linkage, seed):
-    for number in range(EACH):
+@each
+def test_same_as_the_oracle(kind, linkage, numbers, seed):
+    for number in numbers:
         p = problem(seed, kind, linkage, number)
         assert_same_as_oracle(p, random.Random(number))
 
@@ -74,8 +77,9 @@ def test_same_as_the_oracle_in_every_mode_of_the_kernels(linkage):
 
 @pytest.mark.parametrize("linkage", ["single", "complete", "average"])
 @pytest.mark.parametrize("kind", ["must", "label", "mixed", "everything"])
-def test_propagation_is_the_oracle_on_shortest_ways(kind, linkage, seed):
-    for number in range(EACH // 2):
+@each
+def test_propagation_is_the_oracle_on_shortest_ways(kind, linkage, numbers, seed):
+    for number in numbers:
         p = problem(seed, kind, linkage, number, propagate=True)
         assert_same_as_oracle(p, random.Random(number))
 

@@ -27,10 +27,11 @@ from tests.hierarchy.linkage_problems import (
     labels_after,
     problem,
 )
+from tests.marks import few_of
 from tests.oracles import linkage as oracle
 
 every_linkage = pytest.mark.parametrize("linkage", LINKAGES)
-EACH = 22
+FEW, MANY = 8, 22
 
 
 # ---- the oracle -----------------------------------------------------------------------------------------
@@ -38,8 +39,9 @@ EACH = 22
 
 @every_linkage
 @pytest.mark.parametrize("kind", GRAPH_KINDS)
-def test_same_as_the_oracle(kind, linkage, seed):
-    for number in range(EACH):
+@few_of(FEW, MANY)
+def test_same_as_the_oracle(kind, linkage, numbers, seed):
+    for number in numbers:
         p = problem(seed, kind, linkage, number)
         if all(p.rules.connected(part) for part in p.tree.parts):
             assert_same_as_oracle(p, random.Random(number))
@@ -66,7 +68,7 @@ def test_same_as_the_oracle_on_sixty_items(kind, linkage, seed):
 
 def test_the_problems_are_not_all_easy(seed):
     """Islands, inversions, and dead ends that are no islands occur above, and few are left out."""
-    seen = [problem(seed, kind, "ward", t) for kind in GRAPH_KINDS for t in range(EACH)]
+    seen = [problem(seed, kind, "ward", t) for kind in GRAPH_KINDS for t in range(MANY)]
     usable = [p for p in seen if all(p.rules.connected(part) for part in p.tree.parts)]
     assert len(usable) > 0.9 * len(seen)
     alone = [len(oracle.islands(range(p.rules.n), p.rules.edges)) for p in usable]

@@ -212,7 +212,7 @@ def test_a_progress_bar_comes_to_an_end():
     pytest.importorskip("sklearn.callback")
     pytest.importorskip("rich")
     told = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", WITH_A_BAR], timeout=300, capture_output=True
+        [sys.executable, "-W", "ignore", "-c", WITH_A_BAR], timeout=1800, capture_output=True
     )
     assert told.returncode == 0, told.stderr.decode()
 

@@ -145,7 +145,7 @@ def test_without_output_streams(tmp_path):
         "write_table(read_table('t.csv'), 'out.csv', {'cluster': [0, 1]})"
     )
     words = f'{shlex.quote(sys.executable)} -c "{code}" >&- 2>&-'
-    assert subprocess.run(words, shell=True, cwd=tmp_path, timeout=300).returncode == 0
+    assert subprocess.run(words, shell=True, cwd=tmp_path, timeout=1800).returncode == 0
     assert (tmp_path / "out.csv").read_text() == "a,b,cluster\n1,2,0\n3,4,1\n"
 
 

@@ -1,11 +1,13 @@
 """One decorator for every compiled loop of the package.
 
 `@kernel` turns a function over NumPy arrays into machine code through numba: `nogil`, NumPy's
-division rules, cached on disk. numba is imported and the code compiled at the first call, not
-at import, so that a module with kernels costs nothing to load. A small job need not wait for
-that at all: `kernel.for_work(steps)` hands out the same function uncompiled where interpreting
-it is cheaper than loading the compiled form. Both forms give the same answer: kernels use no
-random numbers and no reassociated sums.
+division rules, cached on disk. Compiling takes a second or so, and importing numba half of one, so a
+kernel runs interpreted, and with it all that it calls, until that has cost a good part of what
+compiling would: a small fit needs no compiler, a long one pays a little more than it must. What is
+compiled already, or in the cache once numba is there, is used at once, and from the first large call on
+(by the size of its arrays; `kernel.for_work(steps)` where its work is another) all is. Both forms
+give the same answer, to the last bit: kernels use no random numbers, no reassociated sums, and `exp` and
+`log` of `math`, since NumPy's own are not those of the compiler.
 
 Kernels share their innermost lines: `@kernel(inline=True)` is written into every kernel that calls it, at a
 cost of some 7 % against code written out by hand (a plain call costs 50 %). numba's cache looks at the file
@@ -17,11 +19,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, overload
+
+import numpy as np
 
 from coterie.exceptions import UncachedKernelWarning
 
@@ -30,9 +36,13 @@ __all__ = ["SLICE", "Kernel", "in_slices", "kernel"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Interpreted, a step of our loops costs about a microsecond; importing numba and loading one
-# kernel from its cache costs 0.2 s, compiling it some seconds.
-_INTERPRET_BELOW = 20_000
+# Interpreted, a step of our loops costs about a microsecond. A call that takes more is compiled at once, and
+# so is all that follows in the process: work on such a table is worth it.
+_MOST_STEPS = 50_000
+# Seconds that a kernel may run interpreted in all: a part of what compiling it takes.
+_PATIENCE = 0.25
+# Seconds that all of them run so before numba is imported to see which are in the cache.
+_LOOK_AFTER = 0.3
 # Steps between two returns to Python: well under half a second.
 SLICE = 20_000_000
 
@@ -40,15 +50,31 @@ _registry: list[Kernel[..., Any]] = []
 _compile_lock = threading.RLock()
 
 
+class _Here(threading.local):
+    """The interpreted call of this thread that is under way, by the time at which it has taken too long."""
+
+    until: float | None = None
+
+
+class _TooLong(Exception):
+    """An interpreted call has taken so long that compiling is better."""
+
+
+_here = _Here()
+_spent = _compiling = 0.0  # seconds of all kernels in this process
+_large = False  # whether one of them had a large call
+
+
 class Kernel(Generic[P, R]):
-    """A function that is compiled when first called; made by `kernel`."""
+    """A function that is compiled when that pays; made by `kernel`."""
 
     def __init__(self, function: Callable[P, R], inline: bool = False) -> None:
         self.interpreted = self.py_func = function
         # numba asks a global that is called for these two, and writes an inlined function into its caller
         self.targetoptions = {"inline": "always"} if inline else {}
         self._compiled: Callable[P, R] | None = None
-        self._steps = 0  # taken by the interpreted form so far
+        self._ready = self._cached = False  # whether the compiled form is to be used; is in the cache
+        self._spent = 0.0  # seconds of the interpreted form so far
         functools.update_wrapper(self, function)
         _registry.append(self)
 
@@ -58,19 +84,73 @@ class Kernel(Generic[P, R]):
         if self._compiled is None:
             with _compile_lock:
                 if self._compiled is None:
-                    self._compiled = _compile(self)
+                    self._compiled, self._cached = _compile(self)
         return self._compiled
 
     def for_work(self, steps: int) -> Callable[P, R]:
-        """Return the form that answers soonest when the loop takes about `steps` steps more."""
-        self._steps += steps
-        if self._compiled is None and self._steps < _INTERPRET_BELOW:
-            return self.interpreted
-        return self.compiled
+        """Return the form that answers soonest when a call takes about `steps` steps."""
+        return self.compiled if self._ready else functools.partial(self._first_calls, steps)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        # compiled callers hold a copy of an inlined kernel: whoever calls one is interpreted
-        return (self.interpreted if self.targetoptions else self.compiled)(*args, **kwargs)
+        if _here.until is not None:  # called by an interpreted kernel
+            if time.perf_counter() > _here.until:
+                raise _TooLong
+            return self.interpreted(*args, **kwargs)
+        if self._ready:
+            return self.compiled(*args, **kwargs)
+        if self.targetoptions:  # compiled callers hold a copy of an inlined kernel
+            return self.interpreted(*args, **kwargs)
+        return self._first_calls(None, *args, **kwargs)
+
+    def _first_calls(self, steps: int | None, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run interpreted as long as that is the cheaper way."""
+        global _spent, _large
+        if self._ready:  # since `for_work` was asked
+            return self.compiled(*args, **kwargs)
+        arrays = list(_arrays_in((args, *kwargs.values())))
+        if steps is None:
+            steps = sum(array.size for array in arrays)
+        _large |= steps > _MOST_STEPS
+        # compiled sums are in float64 always, those of interpreted float32 are not
+        if _large or self._spent > _PATIENCE or any(a.dtype == np.float32 for a in arrays):
+            self._ready = True
+        elif "numba" in sys.modules or _spent > _LOOK_AFTER:
+            # a kernel that was compiled for others has signatures; with the JIT switched off there are none
+            self._ready = bool(getattr(self.compiled, "signatures", True)) or self._cached
+        if self._ready:
+            return self._compile_and_run(*args, **kwargs)
+        changeable = [(a, a.copy()) for a in arrays if a.flags.writeable]
+        begin = time.thread_time()
+        _here.until = time.perf_counter() + 2 * _PATIENCE
+        try:
+            with np.errstate(all="ignore"):
+                return self.interpreted(*args, **kwargs)
+        except _TooLong:
+            for array, before in changeable:
+                array[...] = before
+            self._ready = True
+        finally:
+            _here.until = None
+            took = time.thread_time() - begin
+            self._spent += took
+            _spent += took
+        return self._compile_and_run(*args, **kwargs)
+
+    def _compile_and_run(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run compiled for the first time; say so when compiling has taken a second in all."""
+        global _compiling
+        compiled = self.compiled
+        if self._cached:
+            return compiled(*args, **kwargs)
+        begin = time.perf_counter()
+        timer = threading.Timer(max(0.0, 1.0 - _compiling), _say_that_it_takes_long)
+        timer.daemon = True
+        timer.start()
+        try:
+            return compiled(*args, **kwargs)
+        finally:
+            timer.cancel()
+            _compiling += time.perf_counter() - begin
 
     @property
     def _numba_type_(self) -> Any:
@@ -101,7 +181,8 @@ def all_kernels() -> tuple[Kernel[..., Any], ...]:
     return tuple(_registry)
 
 
-def _compile(one: Kernel[P, R]) -> Callable[P, R]:
+def _compile(one: Kernel[P, R]) -> tuple[Callable[P, R], bool]:
+    """A kernel for numba to compile at its first call, and whether it need not, since it is in the cache."""
     import numba
 
     options = {"nogil": True, "error_model": "numpy", **one.targetoptions}
@@ -111,18 +192,33 @@ def _compile(one: Kernel[P, R]) -> Callable[P, R]:
         if "locator" not in str(error):
             raise
         _warn_uncached()
-        return numba.njit(one.interpreted, **options)
+        return numba.njit(one.interpreted, **options), False
+    cached = False
     if hasattr(compiled, "_cache"):  # not with the JIT switched off
         # numba compares this stamp with the one in the cache; by itself it is the caller's file alone
         held = compiled._cache._cache_file
         held._source_stamp = (held._source_stamp, _stamp_of_what_it_uses(one))
         try:
-            held._load_index()
+            cached = bool(held._load_index())
         except Exception:
             # an index of older code may name a class that is gone; numba reads it before the stamp
             with contextlib.suppress(OSError):
                 held.flush()
-    return compiled
+    return compiled, cached
+
+
+@functools.cache
+def _say_that_it_takes_long() -> None:
+    print("Coterie compiles its loops for this machine: some seconds, only once.", file=sys.stderr)
+
+
+def _arrays_in(values: Any) -> Iterator[Any]:
+    """The arrays among the arguments of a kernel, those in tuples too."""
+    for value in values:
+        if isinstance(value, np.ndarray):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _arrays_in(value)
 
 
 def _stamp_of_what_it_uses(one: Kernel[..., Any]) -> str:

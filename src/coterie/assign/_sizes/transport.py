@@ -182,7 +182,7 @@ class _State:
         """Run a kernel that reads rows of costs, and writes labels or gaps."""
         limits, common = self.problem.limits, (self.labels, self.regret)
         over_chunks(
-            lambda start, stop: work.compiled(costs, limits.kind, self.base, start, stop, *common),
+            lambda start, stop: work(costs, limits.kind, self.base, start, stop, *common),
             limits.n,
             chunk_rows(limits.n, 4 * limits.k, 0),
         )
@@ -301,11 +301,10 @@ class _State:
         problem = self.problem
         limits, k, n_kinds = problem.limits, problem.k, problem.n_kinds
         n_own, n_nodes = n_kinds * k, problem.n_nodes
-        work = all_margins.compiled
 
         def job(start: int, stop: int) -> Floats:
             part = np.full((n_own, k), np.inf)
-            work(costs, limits.kind, self.base, start, stop, self.labels, part)
+            all_margins(costs, limits.kind, self.base, start, stop, self.labels, part)
             return part
 
         parts = over_chunks(job, problem.n, chunk_rows(problem.n, 4 * k, n_own * k))

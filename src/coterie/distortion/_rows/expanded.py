@@ -50,7 +50,6 @@ class ExpandedPoints(DensePoints):
         k = len(intercepts)
         across = np.ascontiguousarray(slopes.T)
         block = max(1, _BLOCK // max(k, self.d))
-        choose = _choose.compiled
 
         def part_of(array: Any, low: int, high: int) -> Any:
             return array[low:high] if len(array) else array
@@ -62,7 +61,7 @@ class ExpandedPoints(DensePoints):
             for low in range(start, stop, block):
                 high = min(low + block, stop)
                 rows = self._expand(self.X[low:high], wide[: high - low])
-                change.n_rows += choose(
+                change.n_rows += _choose(
                     rows,
                     np.matmul(rows, across, out=scores[: high - low]),
                     intercepts,

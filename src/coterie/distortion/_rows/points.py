@@ -253,7 +253,6 @@ class DensePoints:
         across = np.ascontiguousarray(slopes.T, dtype=X.dtype)
         offsets = intercepts.astype(X.dtype)
         block = max(1, _BLOCK // max(k, self.d))
-        choose = _choose.compiled
 
         def job(start: int, stop: int) -> Change:
             change = Change(k, self.d)
@@ -261,7 +260,7 @@ class DensePoints:
             for low in range(start, stop, block):
                 rows = score[: min(block, stop - low)]
                 np.matmul(X[low : low + len(rows)], across, out=rows)
-                change.n_rows += choose(X, rows, offsets, low, skip, scale, weight, labels, *change.arrays)
+                change.n_rows += _choose(X, rows, offsets, low, skip, scale, weight, labels, *change.arrays)
             return change
 
         return _added_up(over_chunks(job, self.n, chunk_rows(self.n, k * self.d, k * self.d)), k, self.d)
@@ -341,11 +340,10 @@ class SparsePoints:
         k = len(intercepts)
         X = self.X
         across = np.ascontiguousarray(slopes.T)
-        choose = _choose_sparse.compiled
 
         def job(start: int, stop: int) -> Change:
             change = Change(k, self.d)
-            change.n_rows = choose(
+            change.n_rows = _choose_sparse(
                 X.data,
                 X.indices,
                 X.indptr,

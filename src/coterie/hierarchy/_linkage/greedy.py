@@ -184,10 +184,8 @@ def nearest_legal(p: int, bound: float, tree: PointTree, v: Vetoes) -> tuple[int
         to_box = 0.0
         for f in range(d):
             x = X[p, f]
-            if x < tree.low[node, f]:
-                to_box += (tree.low[node, f] - x) ** 2
-            elif x > tree.high[node, f]:
-                to_box += (x - tree.high[node, f]) ** 2
+            gap = max(tree.low[node, f] - x, x - tree.high[node, f], 0.0)
+            to_box += gap * gap
         if to_box >= best:
             continue
         legal = v.load[mine] + tree.least[node] <= v.cap
@@ -221,7 +219,7 @@ def nearest_legal(p: int, bound: float, tree: PointTree, v: Vetoes) -> tuple[int
         for q in range(tree.start[node], tree.stop[node]):
             distance = 0.0
             for f in range(d):
-                distance += (X[p, f] - X[q, f]) ** 2
+                distance += (X[p, f] - X[q, f]) * (X[p, f] - X[q, f])
             if distance < best:
                 other = find(v.parent, tree.unit[q])
                 if other != mine and not apart(mine, other, v):
@@ -319,7 +317,7 @@ def merge_nearest(tree: PointTree, q: Queue, v: Vetoes, m: Merges, budget: int) 
     n = tree.X.shape[0]
     widest = 0.0
     for f in range(tree.X.shape[1]):
-        widest += (tree.high[0, f] - tree.low[0, f]) ** 2
+        widest += (tree.high[0, f] - tree.low[0, f]) * (tree.high[0, f] - tree.low[0, f])
     while budget > 0 and q.counters[2] < n:
         p = q.counters[2]
         nearest, distance, work = nearest_legal(p, np.inf, tree, v)
@@ -384,7 +382,7 @@ def distance_between(a: int, b: int, shapes: Shapes) -> float:
         return shapes.D[a, b]
     total = 0.0
     for f in range(shapes.mean.shape[1]):
-        total += (shapes.mean[a, f] - shapes.mean[b, f]) ** 2
+        total += (shapes.mean[a, f] - shapes.mean[b, f]) * (shapes.mean[a, f] - shapes.mean[b, f])
     return 2.0 * shapes.size[a] * shapes.size[b] / (shapes.size[a] + shapes.size[b]) * total
 
 

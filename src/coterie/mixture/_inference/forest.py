@@ -8,6 +8,8 @@ O(k) for each coupling.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components
@@ -38,30 +40,30 @@ def _others(value: Floats, beta: float, out: Floats) -> None:
     left = 0.0
     for a in range(k):
         out[a] = left
-        left += np.exp(value[a] - top)
+        left += math.exp(value[a] - top)
     right = 0.0
     for a in range(k - 1, -1, -1):
         out[a] += right
-        right += np.exp(value[a] - top)
+        right += math.exp(value[a] - top)
     rest = 0.0
     if second > -np.inf:
         for a in range(k):
             if a != first:
-                rest += np.exp(value[a] - second)
+                rest += math.exp(value[a] - second)
     for a in range(k):
         if a == first:
-            others = second + np.log(rest) if rest > 0.0 else -np.inf
+            others = second + math.log(rest) if rest > 0.0 else -np.inf
         else:
-            others = top + np.log(out[a])
+            others = top + math.log(out[a])
         own = value[a] + beta
         if own == -np.inf:
             out[a] = others
         elif others == -np.inf:
             out[a] = own
         elif own > others:
-            out[a] = own + np.log1p(np.exp(others - own))
+            out[a] = own + math.log1p(math.exp(others - own))
         else:
-            out[a] = others + np.log1p(np.exp(own - others))
+            out[a] = others + math.log1p(math.exp(own - others))
 
 
 @kernel
@@ -91,10 +93,11 @@ def _two_passes(
             total = 0.0
             for a in range(k):
                 value[a] = belief[v, a] - top if top > -np.inf else -np.inf
-                total += np.exp(value[a])
-            log_z[v] = top + np.log(total) if total > 0.0 else -np.inf
+                total += math.exp(value[a])
+            log_total = math.log(total) if total > 0.0 else -np.inf
+            log_z[v] = top + log_total
             for a in range(k):
-                chance[v, a] = value[a] - np.log(total)
+                chance[v, a] = value[a] - log_total
             continue
         for a in range(k):
             known = chance[p, a] > -np.inf and message[v, a] > -np.inf
@@ -103,7 +106,7 @@ def _two_passes(
         together = 0.0
         for a in range(k):
             if value[a] > -np.inf and belief[v, a] > -np.inf:
-                together += np.exp(value[a] + belief[v, a] + beta[v])
+                together += math.exp(value[a] + belief[v, a] + beta[v])
             chance[v, a] = chance[v, a] + belief[v, a] if belief[v, a] > -np.inf else -np.inf
         log_z[v] = together
 

@@ -7,6 +7,7 @@ sum of k^(w + 1) over the units, w being the number of later neighbours.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -91,11 +92,11 @@ def _pass(
                 continue
             total = 0.0
             for a in range(k):
-                given[place + a] = np.exp(value[a] - top)
+                given[place + a] = math.exp(value[a] - top)
                 total += given[place + a]
             for a in range(k):
                 given[place + a] /= total
-            table[start + cell] = top + np.log(total)
+            table[start + cell] = top + math.log(total)
         else:
             for a in range(k):
                 share = chance[start + cell] * given[place + a]

@@ -9,6 +9,7 @@ is left open).
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -67,7 +68,7 @@ def _sweep(
             top = local_energy.max()
             total = 0.0
             for a in range(k):
-                local_energy[a] = np.exp(local_energy[a] - top)
+                local_energy[a] = math.exp(local_energy[a] - top)
                 total += local_energy[a]
             change = 0.0
             for a in range(k):
