@@ -11,7 +11,7 @@ PYTEST_WHEEL = cd $(1) && bin/python -m pytest -n 2 -q -m "contract and not slow
 .PHONY: help run test test-slow test-lanes test-wheel test-min lint format dist bench clean
 
 help:
-	@echo "make run        cluster the wine data under 60 statements; leaves runs/wine/report.html"
+	@echo "make run        cluster the wine data under 60 constraints; leaves runs/wine/report.html"
 	@echo "make test       the suite (budget $(TEST_BUDGET) s of CPU)"
 	@echo "make test-slow  the long property tests"
 	@echo "make test-lanes every kernel compiled, with bounds checking, and with the JIT off"
@@ -30,7 +30,7 @@ run: $(READY)
 	$(BIN)/python examples/wine_files.py runs/wine-data
 	$(BIN)/coterie check runs/wine-data/wine.csv --id bottle --pairs runs/wine-data/pairs.csv -k 3
 	$(BIN)/coterie cluster runs/wine-data/wine.csv -k 3 --id bottle --pairs runs/wine-data/pairs.csv \
-		-o runs/wine --title "Wine under sixty statements" --force
+		-o runs/wine --title "Wine under sixty constraints" --force
 	@echo "Open runs/wine/report.html"
 
 test: $(READY)

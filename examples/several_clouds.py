@@ -3,7 +3,7 @@ Classes of several clouds
 =========================
 
 Two classes take turns in a row of four clouds, so that one Gaussian a class will not do. `MeanFieldMixture`
-takes densities of one's own: here a component is a mixture of Gaussians itself. Statements and labels speak
+takes densities of one's own: here a component is a mixture of Gaussians itself. Constraints and labels speak
 of components alone; in the M-step the share of a component in an item is divided as its parts explain the
 item. The script prints how well both do with a few pairs.
 """

@@ -2,7 +2,7 @@
 Two files to try the command line with
 ======================================
 
-Writes `wine.csv`, 178 bottles and 13 measurements, and `pairs.csv`, sixty statements about them, as a
+Writes `wine.csv`, 178 bottles and 13 measurements, and `pairs.csv`, sixty constraints about them, as a
 taster might make them: these two are the same wine, those two are not. With them,
 
     coterie cluster wine.csv -k 3 --id bottle --pairs pairs.csv -o out/

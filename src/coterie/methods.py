@@ -30,17 +30,17 @@ __all__ = [
 ]
 
 AUTO_RULE = """\
-1. Connected clusters (a graph of who is whose neighbour): ConstrainedLinkage; every statement holds.
-2. Bounds on sizes: SizeConstrainedKMeans; every statement holds too, or is weighed where 5 says so.
+1. Connected clusters (a graph of who is whose neighbour): ConstrainedLinkage; every constraint holds.
+2. Bounds on sizes: SizeConstrainedKMeans; every constraint holds too, or is weighed where 5 says so.
 3. Known labels and nothing else: ConstrainedSeedKMeans.
-4. Nothing stated, or statements that can all be met and of which none is doubtful: COPKMeans.
+4. Nothing stated, or constraints that can all be met and of which none is doubtful: COPKMeans.
 5. Otherwise (a confidence or different strengths are stated, some pairs are marked hard and others not,
    they cannot all be met, or nobody found out in time): PCKMeans, which weighs them.
 
-Statements are taken at your word: true ones are worth more obeyed than weighed, wrong ones cost more. If some
-may be wrong, give them a confidence, or take PCKMeans. Features are not weighed by the rule: to learn that
-(MPCKMeans) won on some tables and lost on others, and no sign was found that tells beforehand; `compare`
-tries it.
+Constraints are taken at your word: true ones are worth more obeyed than weighed, wrong ones cost more. If
+some may be wrong, give them a confidence, or take PCKMeans. Features are not weighed by the rule: to learn
+that (MPCKMeans) won on some tables and lost on others, and no sign was found that tells beforehand;
+`compare` tries it.
 
 Text changes the distance (cosine), not the method; ConstrainedLinkage then takes average linkage, not Ward's.
 Above 100,000 items one start is made, not four."""
@@ -92,7 +92,7 @@ class Method:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Kinds of statements that it takes."""
+        """Kinds of constraints that it takes."""
         own = self._written["constraint_kinds"]
         return frozenset(ast.literal_eval(own.args[0])) if isinstance(own, ast.Call) else ALL_KINDS
 
@@ -172,7 +172,7 @@ class Method:
         """Why it cannot do `task` (with these parameters), in a few words; None if it can."""
         odd = task.kinds - self.kinds
         if odd:
-            return f"takes no {', '.join(sorted(odd))} statements"
+            return f"takes no {', '.join(sorted(odd))} constraints"
         if task.connected and not self.connectivity:
             return "cannot keep clusters connected"
         if task.bounds - self.bounds == {"minima"}:
@@ -270,7 +270,7 @@ class Task:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Kinds of statements that there are."""
+        """Kinds of constraints that there are."""
         return frozenset() if self.constraints is None else self.constraints.kinds
 
 
@@ -318,7 +318,7 @@ def table_of_methods() -> str:
 
 
 def suitable_methods(task: Task) -> tuple[Method, ...]:
-    """All methods that take the statements, bounds, graph and distance of `task`, in the order of the list.
+    """All methods that take the constraints, bounds, graph and distance of `task`, in the order of the list.
 
     Those that find the number of clusters are left out where one is asked for, and the others where none is.
     Without bounds a method that then does the same as another one is left out; slow ones always are.
@@ -336,7 +336,7 @@ def choose(task: Task, *, budget: int = 1_000_000) -> Choice:
     task : Task
         What there is.
     budget : int, default 1,000,000
-        Steps for the question whether all statements can be met.
+        Steps for the question whether all constraints can be met.
 
     Returns
     -------
@@ -346,7 +346,7 @@ def choose(task: Task, *, budget: int = 1_000_000) -> Choice:
     Raises
     ------
     InfeasibleConstraintsError
-        If statements that are marked hard (labels and groups are) collide: then no method can meet them.
+        If constraints that are marked hard (labels and groups are) collide: then no method can meet them.
     """
     found = _by_rule(task, budget)
     if task.n_items > ONE_START_ABOVE and found.method.starts:
@@ -362,7 +362,7 @@ def _by_rule(task: Task, budget: int) -> Choice:
     if task.n_clusters is None:
         raise ValueError("the rule needs the number of clusters; name a method that finds it, or say it.")
     if task.connected:
-        held = "; every statement holds" if task.constraints else ""
+        held = "; every constraint holds" if task.constraints else ""
         linkage = "average linkage" if task.metric == "cosine" else "Ward's linkage"
         return take("ConstrainedLinkage", f"clusters must be connected{held}; {linkage}")
     known = task.constraints
@@ -379,11 +379,11 @@ def _by_rule(task: Task, budget: int) -> Choice:
         return take("COPKMeans", "nothing is stated, so it is plain k-means")
     if doubt is not None:
         return take("PCKMeans", doubt)
-    return take("COPKMeans", "all statements can be met, and none is marked as doubtful")
+    return take("COPKMeans", "all constraints can be met, and none is marked as doubtful")
 
 
 def _doubt(known: Constraints, n_clusters: int, budget: int) -> str | None:
-    """Why the statements are weighed and not all obeyed; None if they can be obeyed."""
+    """Why the constraints are weighed and not all obeyed; None if they can be obeyed."""
     weighed = "so they are weighed against each other"
     tables = [table.take(table.active) for table in (known.must_table, known.cannot_table)]
     if any((table.confidence == table.confidence).any() for table in tables):  # NaN: not stated
@@ -396,14 +396,14 @@ def _doubt(known: Constraints, n_clusters: int, budget: int) -> str | None:
         return f"some pairs are marked hard and others not, {weighed}"
     answer = known.check(n_clusters, budget=budget)
     if answer.status == "undecided":
-        return "nobody found out in time whether all statements can be met, so they are weighed"
+        return "nobody found out in time whether all constraints can be met, so they are weighed"
     if answer.certificate is None:
         return None
     hard = known.only_hard()
     collision = hard.check(n_clusters, budget=budget).certificate if hard else None
     if collision is not None:
         raise InfeasibleConstraintsError(f"{collision} {collision.what_to_drop()}", collision)
-    return f"the statements cannot all be met, {weighed}"
+    return f"the constraints cannot all be met, {weighed}"
 
 
 if __name__ == "__main__":

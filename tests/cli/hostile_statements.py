@@ -1,4 +1,4 @@
-"""Hostile statements: ids, pairs, known labels and groups."""
+"""Hostile constraints: ids, pairs, known labels and groups."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""`coterie cluster`: one command from files to labels, statements with outcome, report and model."""
+"""`coterie cluster`: one command from files to labels, constraints with outcome, report and model."""
 
 import json
 import re
@@ -38,7 +38,7 @@ def test_one_command_leaves_labels_statements_report_and_model(coterie, people, 
     assert "All 20 constraints are met." in answer.out
     assert "standardised" in answer.out
     assert "left out" in answer.out  # the id
-    assert "COPKMeans (all statements can be met" in answer.out
+    assert "COPKMeans (all constraints can be met" in answer.out
 
 
 def test_the_labels_are_those_of_the_estimator(coterie, people, tmp_path):
@@ -251,7 +251,7 @@ def test_statements_that_collide(coterie, people, tmp_path):
     words = ["cluster", "people.csv", "-k", 3, "--id", "name", "--pairs", "wrong.csv"]
     answer = coterie(*words, "-o", "out")
     assert answer.code == 0
-    assert "PCKMeans (the statements cannot all be met" in answer.out
+    assert "PCKMeans (the constraints cannot all be met" in answer.out
     assert "1 of 3 constraints are broken" in answer.out
     outcomes = pl.read_csv(tmp_path / "out" / "constraints.csv")
     assert sorted(outcomes["outcome"].to_list()) == ["broken", "met", "met"]
@@ -321,7 +321,7 @@ def test_parameters_of_the_method(coterie, people, tmp_path):
     ("words", "told"),
     [
         (["--method", "copkmean"], "Did you mean COPKMeans?"),
-        (["--method", "SeededKMeans", "--pairs", "pairs.csv"], "takes no cannot-link, must-link statements"),
+        (["--method", "SeededKMeans", "--pairs", "pairs.csv"], "takes no cannot-link, must-link constraints"),
         (["--method", "PCKMeans", "--size-min", "5"], "takes no bounds on sizes"),
         (["--id", "nam"], "name"),
         (["--columns", "age,incme"], "income"),
@@ -533,6 +533,6 @@ def test_bounds_with_doubtful_statements(coterie, people, tmp_path):
     words = ["--id", "name", "--pairs", "wrong.csv", "--size-min", 25, "-o", "out"]
     answer = coterie("cluster", "people.csv", "-k", 3, *words)
     assert answer.code == 0, answer.err
-    assert "bounds on sizes are given; the statements cannot all be met, so they are weighed" in answer.out
+    assert "bounds on sizes are given; the constraints cannot all be met, so they are weighed" in answer.out
     assert np.bincount(labels_of(tmp_path / "out")).min() >= 25
     assert "1 of 3 constraints are broken" in answer.out

@@ -47,7 +47,7 @@ def test_methods_lists_the_registry(coterie):
 def test_check_says_what_is_stated_and_that_it_can_be_met(coterie, people):
     answer = coterie("check", "people.csv", "--id", "name", "--pairs", "pairs.csv", "-k", 3)
     assert answer.code == 0
-    assert "All statements can be met with 3 clusters." in answer.out
+    assert "All constraints can be met with 3 clusters." in answer.out
     assert re.search(r"90 items; \d+ of them are named", answer.out)
     found = coterie("check", "people.csv", "--id", "name", "--pairs", "pairs.csv", "-k", 3, "--json").json
     assert (found["status"], found["n_must_link"] + found["n_cannot_link"]) == ("feasible", 20)

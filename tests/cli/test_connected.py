@@ -103,7 +103,7 @@ def test_islands_are_said_before_the_fit(coterie, cells, tmp_path):
     answer = coterie(*CLUSTER, "-k", 2, "--connected", "islands.csv", "--force", "--set", "on_dead_end=warn")
     assert answer.code == 5
     assert "Asked for: 2 clusters; there are 3. What keeps these apart:" in answer.out
-    assert "Ways out: ask for 3 (-k 3), drop statements, add neighbours." in answer.out
+    assert "Ways out: ask for 3 (-k 3), drop constraints, add neighbours." in answer.out
 
 
 def test_text_takes_average_linkage(coterie, tmp_path):
@@ -144,7 +144,9 @@ def test_a_dead_end_is_a_note(coterie, cells, tmp_path):
     assert not OURS.search(note)
     n = found["n_clusters"]
     assert f"Asked for: 3 clusters; there are {n}. What keeps these apart:" in answer.out
-    assert f"Ways out: ask for {n} (-k {n}), raise --size-max, drop statements, add neighbours." in answer.out
+    assert (
+        f"Ways out: ask for {n} (-k {n}), raise --size-max, drop constraints, add neighbours." in answer.out
+    )
     assert found["warnings"]
     assert all("--size-max" in line for line in found["blocked"])
     assert (

@@ -165,7 +165,7 @@ def look_at_run(hostile: Case, folder: Path, before: dict[str, bytes | str], tol
 
 
 def ids_of(hostile: Case, folder: Path, n: int) -> list[str]:
-    """How statements name the rows."""
+    """How constraints name the rows."""
     words, source = list(hostile.words), now_of(hostile, folder)
     if "--id" not in words or source.suffix.lower() != ".csv":
         return [str(row) for row in range(n)]

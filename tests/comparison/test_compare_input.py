@@ -81,7 +81,7 @@ def test_frames_of_every_library(library):
     )
     assert type(frame).__module__.split(".")[0] == library
     assert best(frame) == "COPKMeans"
-    assert "takes no cannot-link, must-link statements" in in_words(frame)
+    assert "takes no cannot-link, must-link constraints" in in_words(frame)
 
 
 # ---- what goes wrong ----------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def test_if_nothing_can_be_fitted_the_reason_is_raised():
     X, known, _ = blobs()
     with pytest.raises(ValueError, match=r"none of the methods could be fitted\. COPKMeans: n_init"):
         compare(X, known, 3, methods=["COPKMeans", "PCKMeans"], parameters={"n_init": -1})
-    with pytest.raises(ValueError, match="SeededKMeans: takes no cannot-link, must-link statements"):
+    with pytest.raises(ValueError, match="SeededKMeans: takes no cannot-link, must-link constraints"):
         compare(X, known, 3, methods="SeededKMeans")
 
 

@@ -55,7 +55,7 @@ class Problem:
 
 
 def problem(seed, kind: str, linkage: str, number: int, n: int | None = None, propagate: bool = False):
-    """A problem without ties. `tree` is None where the statements contradict each other."""
+    """A problem without ties. `tree` is None where the constraints contradict each other."""
     rng = random.Random(f"{seed} {kind} {linkage} {number} {n} {propagate}")
     n = rng.randint(2, 14) if n is None else n
     given, table, arguments = draw_data(rng, n, linkage)

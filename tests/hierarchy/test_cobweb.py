@@ -97,7 +97,7 @@ def test_equal_to_the_definition(seed):
 
 
 def test_merges_keep_to_the_statements(seed):
-    """Two equal clusters, kept apart by one statement of each kind, would be merged without it."""
+    """Two equal clusters, kept apart by one constraint of each kind, would be merged without it."""
     for kind in ("cannot-link", "distinct", "across", "label"):
         vetoed = 0
         for number in range(40):

@@ -135,7 +135,7 @@ def test_the_input_is_left_as_it_is(linkage):
     ConstrainedLinkage(2, linkage=linkage, metric="precomputed").fit(D, constraints=known)
 
 
-# ---- statements -----------------------------------------------------------------------------------------
+# ---- constraints -----------------------------------------------------------------------------------------
 
 
 @every_linkage

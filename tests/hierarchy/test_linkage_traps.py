@@ -123,7 +123,7 @@ def test_what_cannot_be_is_said(linkage, X, k, known, size_max):
 
 @every_linkage
 def test_repair_is_right_on_random_problems(linkage, seed):
-    """Where the statements can be met, they are; the cut is kept wherever there is no dead end."""
+    """Where the constraints can be met, they are; the cut is kept wherever there is no dead end."""
     repaired = refused = 0
     for number in range(60):
         rng = random.Random(f"{seed} {linkage} {number}")

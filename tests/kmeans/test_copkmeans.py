@@ -1,4 +1,4 @@
-"""`COPKMeans`: every statement holds, always; dead ends only where the textbook was asked for."""
+"""`COPKMeans`: every constraint holds, always; dead ends only where the textbook was asked for."""
 
 import itertools
 import random
@@ -23,7 +23,7 @@ ASSIGNMENTS = ["local", "greedy", "exact"]
 
 
 def small_problem(seed, number: int, low: int = 3, high: int = 8, k_max: int = 3):
-    """A few points, true statements of every kind, and enough parts to fill the clusters."""
+    """A few points, true constraints of every kind, and enough parts to fill the clusters."""
     for attempt in itertools.count():
         rng = random.Random(f"{seed} {number} {attempt}")
         n = rng.randint(low, high)

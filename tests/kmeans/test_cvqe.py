@@ -30,7 +30,7 @@ form_of = pytest.mark.parametrize("form", FORMS)
 
 
 def small_problem(seed, number: int, *, n_most: int = 6, hard: float = 0.2):
-    """A few points, statements of every kind whose hard part can be met, centres, weights."""
+    """A few points, constraints of every kind whose hard part can be met, centres, weights."""
     for attempt in itertools.count():
         rng = random.Random(f"{seed} {number} {attempt}")
         n = rng.randint(3, n_most)
@@ -52,7 +52,7 @@ def disjoint_pairs(rng, n: int, *, weight=1.0, must: bool = True, cannot: bool =
 
 
 def assert_model_is_right(model, X, c, form, w=None):
-    """Objective, inertia and history are what labels, centres and statements say; hard ones hold."""
+    """Objective, inertia and history are what labels, centres and constraints say; hard ones hold."""
     said, labels = statements(c), model.labels_.tolist()
     assert obeys_hard(labels, said)
     near = pytest.approx(

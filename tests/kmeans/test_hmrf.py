@@ -78,7 +78,7 @@ def far_topics(seed, size=10, d=6):
 
 
 def priced(model, c) -> list:
-    """The statements that are in the objective, with what they entail where the closure is in use."""
+    """The constraints that are in the objective, with what they entail where the closure is in use."""
     said = plain.statements(c)
     if model.use_pairs not in ("both", "assign"):
         return [s for s in said if s.hard]
@@ -669,7 +669,7 @@ def test_contradictory_pairs_are_not_closed_unless_asked():
     assert model.violations_.n_broken == 1
 
 
-# ---- hard statements ----------------------------------------------------------------------------------
+# ---- hard constraints ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -401,7 +401,7 @@ def test_the_shift_makes_a_kernel(n, seed):
 @outvoted
 @pytest.mark.kernels
 def test_every_kernel():
-    """Tables, graphs, features and rows under hard and soft statements of every kind."""
+    """Tables, graphs, features and rows under hard and soft constraints of every kind."""
     rng = np.random.default_rng(0)
     n, k = 60, 3
     y = np.arange(n) % k

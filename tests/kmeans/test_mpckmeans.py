@@ -65,7 +65,7 @@ def settings(model, sample_weight=None) -> dict:
 
 
 def priced(model, c) -> list:
-    """The statements that are in the objective; hard ones are always kept."""
+    """The constraints that are in the objective; hard ones are always kept."""
     said = plain.statements(c)
     return said if model.use_pairs in ("both", "assign") else [s for s in said if s.hard]
 
@@ -443,7 +443,7 @@ def test_raw_wine_without_pairs_as_the_paper_has_it():
     assert adjusted_rand_score(y, model.labels_) > 0.75
 
 
-# ---- hard statements ----------------------------------------------------------------------------------
+# ---- hard constraints ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", VARIANTS)

@@ -1,4 +1,4 @@
-"""`PCKMeans`: the objective is what the paper says, never rises, and hard statements are not for sale."""
+"""`PCKMeans`: the objective is what the paper says, never rises, and hard constraints are not for sale."""
 
 import itertools
 import random
@@ -20,7 +20,7 @@ INITS = ["mixed", "neighborhoods", "k-means++", "random"]
 
 
 def small_problem(seed, number: int, hard: float = 0.2):
-    """A few points and statements of every kind, the hard ones feasible with the clusters all in use."""
+    """A few points and constraints of every kind, the hard ones feasible with the clusters all in use."""
     for attempt in itertools.count():
         rng = random.Random(f"{seed} {number} {attempt}")
         n = rng.randint(3, 8)
@@ -32,7 +32,7 @@ def small_problem(seed, number: int, hard: float = 0.2):
 
 
 def assert_model_is_right(model, X, c, sample_weight=None, metric="sqeuclidean"):
-    """Objective, inertia and history are what the labels, centres and statements say; hard ones hold."""
+    """Objective, inertia and history are what the labels, centres and constraints say; hard ones hold."""
     said = oracle.statements(c)
     labels = model.labels_.tolist()
     assert oracle.obeys_hard(labels, said)

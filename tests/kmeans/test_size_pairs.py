@@ -1,4 +1,4 @@
-"""Sizes together with statements: exact is the optimum, the default never breaks a bound or a statement."""
+"""Sizes together with constraints: exact is the optimum, the default never breaks a bound or a constraint."""
 
 import itertools
 import math
@@ -43,7 +43,7 @@ class Problem:
 
 
 def problem(seed, number: int, *, feasible: bool = True, soft: float = 0.0) -> Problem:
-    """True statements about a labelling, and bounds around its sizes; some with loads, quotas, triples."""
+    """True constraints about a labelling, and bounds around its sizes; some with loads, quotas, triples."""
     rng = random.Random(f"{seed} {number}")
     k = rng.choice([1, 2, 2, 3, 3, 3, 4])
     n = rng.randint(max(3, k), LARGEST[k])
@@ -94,7 +94,7 @@ def problem(seed, number: int, *, feasible: bool = True, soft: float = 0.0) -> P
 
 
 def pins_of(c: Constraints) -> list[tuple[int, int]]:
-    """The items of the longest label statement, and the place of their class in sorted order."""
+    """The items of the longest set of labels, and the place of their class in sorted order."""
     labels = [group for group in c.groups if group.kind == "label"]
     if not labels:
         return []
@@ -471,7 +471,7 @@ def test_soft_by_default_keeps_bounds_and_hard_statements(weight, seed):
 
 
 def test_the_limits_of_the_weight(seed):
-    """Nothing: no statement. Much: the hard optimum. Between: violations fall, so the optimum is concave."""
+    """Nothing: no constraint. Much: the hard optimum. Between: violations fall, so the optimum is concave."""
     for number in range(8):
         rng = np.random.default_rng((seed, number))
         X = rng.normal(size=(8, 2))

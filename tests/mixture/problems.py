@@ -1,4 +1,4 @@
-"""Small graphs, mixtures and statements for the tests of mixtures."""
+"""Small graphs, mixtures and constraints for the tests of mixtures."""
 
 import math
 from itertools import combinations

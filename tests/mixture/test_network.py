@@ -1,4 +1,4 @@
-"""Statements read as units and couplings weigh every labelling as the items' own pairs do."""
+"""Constraints read as units and couplings weigh every labelling as the items' own pairs do."""
 
 import math
 
@@ -118,7 +118,7 @@ def test_labels_clamp(k, seed):
         )  # fmt: skip
         assert_reads(c, k, "point", "all", seed)
         assert_reads(c, k, "chunklet", "all", seed)
-        second = np.where(np.arange(7) > 3, y, -1)  # the larger statement clamps, the other is pairs
+        second = np.where(np.arange(7) > 3, y, -1)  # the larger constraint clamps, the other is pairs
         if len(np.unique(second)) > 1 and seen.sum() > 3:
             assert_reads(c | Constraints.from_labels(second), k, "chunklet", "all", seed)
         assert_reads(c + soft_pairs(rng, 7, 3, 3), k, "point", "hard", seed)

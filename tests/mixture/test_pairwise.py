@@ -1,4 +1,4 @@
-"""`PairwiseClustering`: cost and field by definition, no labelling undercut, statements, hostile input."""
+"""`PairwiseClustering`: cost and field by definition, no labelling undercut, constraints, hostile input."""
 
 import random
 import warnings

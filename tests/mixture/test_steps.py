@@ -94,7 +94,7 @@ def test_the_strength_of_a_pair_is_nothing_to_the_constrained_mixture(seed):
 
 @pytest.mark.parametrize("sampling", ["chunklet", "point"])
 def test_constrained_steps_with_groups(sampling, seed):
-    """Distinct and across statements stand for all their pairs."""
+    """Distinct and across constraints stand for all their pairs."""
     _rng, X, state = small(seed, 3)
     y = np.array([0, 1, 2, 0, 1, 2, 0, 1])
     distinct = Constraints.distinct([0, 0, 0, 1, 1, -1, -1, -1])

@@ -17,7 +17,7 @@ def ordered(pair: Iterable[int]) -> Pair:
     return (int(min(i, j)), int(max(i, j)))
 
 
-# ---- what statements say ----------------------------------------------------------------------------
+# ---- what constraints say ----------------------------------------------------------------------------
 
 
 def expand(kind: str, values: Sequence[object]) -> tuple[list[Pair], list[Pair]]:
@@ -43,7 +43,7 @@ def group_values(group, n_items: int) -> list[object]:
 
 
 def all_pairs(c) -> tuple[set[Pair], set[Pair]]:
-    """Every pair that the statements with an effect stand for, from the public attributes of constraints."""
+    """Every pair that the constraints with an effect stand for, from the public attributes of constraints."""
     must, cannot = set(), set()
     for table, into in ((c.must_table, must), (c.cannot_table, cannot)):
         for pair, weight, hard in zip(
@@ -318,7 +318,7 @@ def coherence(points: Sequence[Sequence[float]], must: Sequence[Pair], cannot: S
 
 
 def numbered(labels, known) -> list[int]:
-    """Labels that hold, numbered by the classes of the longest label statement in order, then by items."""
+    """Labels that hold, numbered by the classes of the longest set of labels in order, then by items."""
     labels, first = list(labels), []
     groups = [group for group in known.groups if group.kind == "label" and group.active]
     if groups:

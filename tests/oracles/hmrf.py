@@ -72,7 +72,7 @@ def to_prototype(x: np.ndarray, mu: np.ndarray, a: np.ndarray, metric: str, smoo
     return idivergence(x, mu, a) + extra
 
 
-# ---- what statements entail ---------------------------------------------------------------------------
+# ---- what constraints entail ---------------------------------------------------------------------------
 
 
 def closure(n: int, said: Sequence[Said], silent: Sequence[Said] = ()) -> list[Said]:

@@ -66,7 +66,7 @@ def obeys_hard(labels: Sequence[int], said: Iterable[Said]) -> bool:
 
 
 def price(labels: Sequence[int], said: Iterable[Said]) -> float:
-    """Summed strength of the broken soft statements."""
+    """Summed strength of the broken soft constraints."""
     return math.fsum(s.strength for s in said if not s.hard and is_broken(labels, s))
 
 
@@ -112,7 +112,7 @@ def _least(totals: np.ndarray, labellings: np.ndarray) -> tuple[float, np.ndarra
 
 
 def best_hard(costs: np.ndarray, said: Sequence[Said]) -> tuple[float, np.ndarray] | None:
-    """Least total cost with every statement met, or None."""
+    """Least total cost with every constraint met, or None."""
     n, k = costs.shape
     labellings = all_labellings(n, k)
     labellings = labellings[_meet(labellings, said)]
@@ -122,7 +122,7 @@ def best_hard(costs: np.ndarray, said: Sequence[Said]) -> tuple[float, np.ndarra
 def best_soft(
     costs: np.ndarray, said: Sequence[Said], weight: float = 1.0
 ) -> tuple[float, np.ndarray] | None:
-    """Least total of costs and weighted strengths of what is broken, hard statements met; or None."""
+    """Least total of costs and weighted strengths of what is broken, hard constraints met; or None."""
     n, k = costs.shape
     labellings = all_labellings(n, k)
     labellings = labellings[_meet(labellings, [s for s in said if s.hard])]

@@ -101,7 +101,7 @@ def log_odds(confidence: float) -> float:
 
 
 def group_pairs(group):
-    """The pairs that a label, distinct or across statement stands for: (i, j, together?)."""
+    """The pairs that a label, distinct or across constraint stands for: (i, j, together?)."""
     for a, b in combinations(range(len(group.items)), 2):
         same = group.codes[a] == group.codes[b]
         if group.kind == "label" or (group.kind == "distinct") == same:
@@ -111,11 +111,11 @@ def group_pairs(group):
 def read_known(
     constraints, price: Callable[[float, float, bool], float], sampling="point", obey="hard"
 ) -> Known:
-    """Hard statements (all of them with obey="all") get infinite couplings, soft ones a price.
+    """Hard constraints (all of them with obey="all") get infinite couplings, soft ones a price.
 
     `price` gets the weight, the confidence (NaN if not stated) and whether it is a must-link; the sign is set
     here.
-    The largest hard label statement clamps its items: the h-th class in sorted order is component h. Only
+    The largest hard set of labels clamps its items: the h-th class in sorted order is component h. Only
     must-links make chunklets.
     """
     pairs: list = []
@@ -335,7 +335,7 @@ def potentials(X, state: State, known: Known, kind="full") -> np.ndarray:
 
 
 def posterior(X, state: State, known: Known, kind="full") -> Enumerated:
-    """The E-step; its log_z is the joint log-likelihood log p(X, statements)."""
+    """The E-step; its log_z is the joint log-likelihood log p(X, constraints)."""
     return enumerate_all(potentials(X, state, known, kind), known.pairs, known.clamp)
 
 

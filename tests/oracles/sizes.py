@@ -1,6 +1,6 @@
 """Slow, obvious references for sizes: all labellings, a linear program, a flow; and one method that is wrong.
 
-A `Rules` says what a labelling must meet. `best` tries every labelling, so it also knows loads, statements
+A `Rules` says what a labelling must meet. `best` tries every labelling, so it also knows loads, constraints
 and either-or triples; `by_linprog` and `by_flow` know unit loads, which make both integral.
 """
 
@@ -127,7 +127,7 @@ def best(
     weight: float = math.inf,
     pins: Sequence[Sequence[int]] = (),
 ) -> float:
-    """Least cost (inf if nothing meets it all); with a finite weight, soft statements are paid instead."""
+    """Least cost (inf if nothing meets it all); with a finite weight, soft constraints are paid instead."""
     costs = np.asarray(costs, dtype=np.float64)
     soft = math.isfinite(weight)
     rows = allowed(len(costs), r, said, triples, pins, soft=soft)

@@ -33,7 +33,7 @@ def browser():
 
 @pytest.fixture(scope="session")
 def wine():
-    """Wine, standardised, and 60 statements of which a few are wrong and some are outvoted."""
+    """Wine, standardised, and 60 constraints of which a few are wrong and some are outvoted."""
     data = load_wine()
     X = (data.data - data.data.mean(axis=0)) / data.data.std(axis=0)
     ids = np.array([f"wine-{row:03d}" for row in range(len(X))])

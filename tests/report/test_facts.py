@@ -104,7 +104,7 @@ def test_features_must_fit_the_columns(seed):
         gather(COPKMeans(2, random_state=0).fit(X), X, features=["a", "b"])
 
 
-# ---- statements ---------------------------------------------------------------------------------------
+# ---- constraints ---------------------------------------------------------------------------------------
 
 
 def test_outcomes_and_prices_by_hand(wine):
@@ -200,9 +200,9 @@ def test_groups_are_judged_item_by_item():
     assert "apart from most of its label" in table["reason"][5]
     facts = gather(model, X)
     (group,) = facts.statements.groups
-    assert group.n_broken == model.violations_.n_broken_pairs
-    assert facts.n_stated == model.violations_.n_stated
-    assert "constraints hold" in facts.verdict
+    assert group.n_broken == model.violations_.n_broken == 1
+    assert facts.n_stated == model.violations_.n_stated == group.n_stated == 6
+    assert "5 of 6 constraints hold; 1 was outvoted" in facts.verdict
     assert set(facts.lines.ringed.tolist()) == {i for g in model.violations_.groups for i in g.items}
 
 

@@ -17,7 +17,7 @@ LEFT_OUT = "The fit used sample_weight, which this page was not given"
 
 @pytest.fixture
 def weighted(seed):
-    """A fit that weights change, with statements that it breaks."""
+    """A fit that weights change, with constraints that it breaks."""
     X, y = blobs(seed)
     weight = np.random.default_rng(seed).uniform(1.0, 20.0, size=len(X))
     known = Constraints.sample(y, n_pairs=40, noise=0.2, random_state=0)

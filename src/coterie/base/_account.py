@@ -27,7 +27,7 @@ class Price:
 
     power: float = 1.0
     objective_factor: float = 1.0
-    # a broken statement of strength 1; None if statements have no price, or no common one
+    # a broken constraint of strength 1; None if constraints have no price, or no common one
     statement: float | None = None
     # the same for a pair with a confidence, None: as `statement`. Of a mixture its log-odds are all it costs,
     # and these are in its strength already
@@ -78,7 +78,7 @@ class Certainty:
     # how probable it is that the ends of a stated pair are together: must-links, then cannot-links
     agreement: Floats | None = None
     inference: str | None = None  # how the probabilities were found
-    dropped: Constraints | None = None  # statements that could not be counted in them
+    dropped: Constraints | None = None  # constraints that could not be counted in them
     collapsed: tuple[int, ...] = ()  # clusters that shrank to almost nothing in some direction
     remark: str | None = None  # what else to know about them
 
@@ -104,7 +104,7 @@ class Account:
 
     what: str | None = None  # what the method does with what the user knows, and where it comes from
     source: str | None = None
-    obeys: str = "hard"  # which statements hold in the outcome: "all", "hard" or "none"
+    obeys: str = "hard"  # which constraints hold in the outcome: "all", "hard" or "none"
     known: Constraints | None = None  # what the fit was told
     asked: int | None = None  # how many clusters were asked for
     n_clusters: int = 0  # how many there are, those that hold nothing included
@@ -123,9 +123,9 @@ class Account:
     # ``cost(X, labels, sample_weight)``: that sum with the best centres for these labels, so that labellings
     # are compared like with like. None: nobody knows, or it takes too long
     cost: Callable[[Any, Index, Floats | None], float | None] | None = None
-    # why less may be added up with statements than without, where that happens
+    # why less may be added up with constraints than without, where that happens
     gain: str = "it may have led to a better start, or this is chance"
-    price: Price = Price()  # what a broken statement costs, beside the distances
+    price: Price = Price()  # what a broken constraint costs, beside the distances
     trace: Trace | None = None  # how the objective fell
     certainty: Certainty | None = None
     names: tuple[str | None, ...] = ()  # of the clusters, after known labels; empty: they have numbers alone
@@ -196,7 +196,7 @@ def _price(model: Any, has_distances: bool) -> Price:
 
 
 def common_price(weight: Any) -> float | None:
-    """A weight as the price of every statement; None if it is none, or not one number."""
+    """A weight as the price of every constraint; None if it is none, or not one number."""
     return float(weight) if isinstance(weight, int | float) and np.isfinite(weight) else None
 
 
@@ -207,7 +207,7 @@ def _trace(model: Any) -> Trace | None:
 
 
 def objective_words(model: Any, counted: str = "distances to the centres", prices: bool | None = None) -> str:
-    """What an objective counts, and how the best start ended; `prices`: whether statements cost something."""
+    """What an objective counts, and how the best start ended; `prices`: whether constraints cost."""
     if prices is None:
         prices = _price(model, True).statement is not None
     known = getattr(model, "constraints_", None)

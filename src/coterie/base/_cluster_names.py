@@ -13,13 +13,13 @@ __all__ = ["cluster_names", "labelled", "naming_group", "new_numbers", "numbers_
 
 
 def naming_group(known: Constraints) -> int | None:
-    """Position of the label statement whose classes name the clusters: the longest; None if there is none."""
+    """Position of the set of labels whose classes name the clusters: the longest; None if there is none."""
     labels = [p for p, group in enumerate(known.groups) if group.kind == "label" and group.active]
     return max(labels, key=lambda p: len(known.groups[p].items), default=None)
 
 
 def labelled(known: Constraints) -> tuple[Index, Index, tuple[str, ...]]:
-    """The items of that statement, the class of each, and the names of the classes in sorted order."""
+    """The items of that constraint, the class of each, and the names of the classes in sorted order."""
     named = naming_group(known)
     if named is None:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), ()

@@ -15,9 +15,9 @@ from coterie.cli._options import Force, Json, Request, Title
 from coterie.cli._speak.screen import Screen
 
 _CODES = """
-Exit codes: 0 done; 2 bad input or usage; 3 the statements cannot all be met; 4 not decided within the budget;
-5 done, with more or fewer clusters than asked for; 130 interrupted; 1 a fault of ours (COTERIE_DEBUG=1 shows
-where).
+Exit codes: 0 done; 2 bad input or usage; 3 the constraints cannot all be met; 4 not decided within the
+budget; 5 done, with more or fewer clusters than asked for; 130 interrupted; 1 a fault of ours
+(COTERIE_DEBUG=1 shows where).
 """
 
 app = typer.Typer(
@@ -83,7 +83,7 @@ _STATED = [name for name in _SHARED if name in ("data", "clusters", "id_column")
 
 @_command(_STATED, clusters=option.AnyK)
 def check(request: Request, json: Json = False) -> int:
-    """Say whether the statements and bounds can all be met, what collides, and what to drop."""
+    """Say whether the constraints and bounds can all be met, what collides, and what to drop."""
     from coterie.cli.commands.check import check as work
 
     return work(request, Screen(json))
@@ -93,7 +93,7 @@ def check(request: Request, json: Json = False) -> int:
 def compare(
     request: Request, methods: option.Methods = None, folds: option.Folds = 5, json: Json = False
 ) -> int:
-    """Try several methods on your data: statements are held out, predicted and scored."""
+    """Try several methods on your data: constraints are held out, predicted and scored."""
     from coterie.cli.commands.compare import compare as work
 
     names = [name.strip() for value in methods or [] for name in value.split(",")]

@@ -1,4 +1,4 @@
-"""`ConstrainedLinkage`: agglomerative clustering whose statements, map and cap hold."""
+"""`ConstrainedLinkage`: agglomerative clustering whose constraints, map and cap hold."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ _OTHER_METRICS = {"precomputed", "nan_euclidean"}
 
 
 class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
-    """Agglomerative clustering in which every statement holds, clusters are connected and not too large.
+    """Agglomerative clustering in which every constraint holds, clusters are connected and not too large.
 
     Must-linked items are joined first, at height 0. Then the two nearest clusters merge whose union is legal:
-    no statement keeps their items apart, they are neighbours on the map if there is one, and together they
+    no constraint keeps their items apart, they are neighbours on the map if there is one, and together they
     are not too large. So it goes on until no merge is legal; the tree is then cut. Without constraints it is
     the linkage of SciPy.
 
@@ -85,7 +85,7 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
         instead. What is proven impossible raises; what was not found, warns. "warn": the clusters that are
         left. "raise": an error.
     budget : int, default 1,000,000
-        Steps of the search whether the statements can be met.
+        Steps of the search whether the constraints can be met.
     verbose : int, default 0
         1: show a bar; 2: print a line now and then.
     random_state : int, RandomState or None
@@ -118,7 +118,7 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
 
     See Also
     --------
-    coterie.COPKMeans : statements that hold, at any size.
+    coterie.COPKMeans : constraints that hold, at any size.
     coterie.SizeConstrainedKMeans : least sizes, too.
 
     Notes
@@ -153,7 +153,7 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
     """
 
     about = About(
-        what="merges the nearest clusters that no statement, lack of neighbours or largest size keeps apart",
+        what="merges the nearest clusters that no constraint, lack of neighbours or largest size keeps apart",
         when="you want a tree, or clusters connected along neighbours (without these, up to 20,000 items)",
         source="Klein, Kamvar and Manning 2002; Constrained Clustering, chapters 1, 3 and 8",
         with_metric={"cosine": {"linkage": "average"}},
@@ -406,7 +406,7 @@ class ConstrainedLinkage(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
         return replace(found, measure="squared distance", cost=cost)
 
     def _recount(self, known: Constraints) -> Violations:
-        """Count everything again: statements, the cap, and whether every cluster is connected."""
+        """Count everything again: constraints, the cap, and whether every cluster is connected."""
         if self._graph is not None:
             n_pieces, _ = pieces(self._graph, self.labels_)
             if n_pieces != self.n_clusters_:

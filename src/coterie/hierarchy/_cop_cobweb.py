@@ -52,8 +52,8 @@ class COPCobweb(ConstrainedClusterMixin, BaseEstimator):
 
     The items come one by one. Each is put where the category utility of the clusters is highest: into a
     cluster (*add*), into one of its own (*new*), into the union of the two best clusters for it (*merge*), or
-    into a part of the best one, which falls apart (*split*). Only what no statement forbids is considered,
-    and an item that is must-linked to one placed before goes where that one is. So all statements hold, of
+    into a part of the best one, which falls apart (*split*). Only what no constraint forbids is considered,
+    and an item that is must-linked to one placed before goes where that one is. So all constraints hold, of
     any kind and weight, and there is no dead end: a cluster of its own is always legal.
 
     Parameters
@@ -95,7 +95,7 @@ class COPCobweb(ConstrainedClusterMixin, BaseEstimator):
     n_iter_, converged_
         The number of items placed, and True.
     violations_
-        Empty: all statements hold.
+        Empty: all constraints hold.
 
     See Also
     --------
@@ -138,7 +138,7 @@ class COPCobweb(ConstrainedClusterMixin, BaseEstimator):
     """
 
     about = About(
-        what="places items one by one and finds the number of clusters itself; every statement holds",
+        what="places items one by one and finds the number of clusters itself; every constraint holds",
         when="nobody knows how many clusters; categories from Python (here they are columns of 0 and 1)",
         source="Wagstaff and Cardie 2000; Fisher 1987; chapter 1",
         measure="category utility",

@@ -1,6 +1,6 @@
 """A picture of a constrained tree: what was merged, what was stated, and what was vetoed.
 
-SciPy lays the tree out; a merge that a statement forbids stands at height infinity, which no axis has, so it
+SciPy lays the tree out; a merge that a constraint forbids stands at height infinity, which no axis has, so it
 is drawn dashed above the highest real merge. A tree of many items is drawn from the top: its last merges,
 each leaf with the number of items it stands for.
 """

@@ -105,8 +105,8 @@ class COPKMeans(PrototypeClusterer):
     """
 
     about = About(
-        what="k-means in which every statement holds",
-        when="you trust what you state; with no statement it is plain k-means",
+        what="k-means in which every constraint holds",
+        when="you trust what you state; with no constraint it is plain k-means",
         source="Wagstaff et al. 2001; Constrained Clustering, chapter 1",
     )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "all"

@@ -52,7 +52,7 @@ class CVQEKMeans(PrototypeClusterer):
         "linear" it may rise: the farther end of a broken cannot-link can be another one after the centres
         have moved.
     violations_ : Violations
-        The statements that were outvoted.
+        The constraints that were outvoted.
 
     See Also
     --------
@@ -72,11 +72,11 @@ class CVQEKMeans(PrototypeClusterer):
     where the paper moves each as if the others stood still (which need not lower the objective). A soft group
     counts as the pairs that it stands for, up to 2,000,000 of them.
 
-    A cannot-link of strength 1 that shares no item with other statements is never broken: sending the
+    A cannot-link of strength 1 that shares no item with other constraints is never broken: sending the
     farther end away costs less than keeping it. So where many pairs are wrong the linear form follows them:
     lower their `weight`, or take "original" or `PCKMeans`, to let the data decide.
 
-    Sample weights count in the distances, not in prices: a weight of 2 is an item twice, of which statements
+    Sample weights count in the distances, not in prices: a weight of 2 is an item twice, of which constraints
     name one. So bring weights to a mean of about one first.
 
     Time O(n k d) an iteration for the free items, and O(P k d + m k) for P constrained items and m pairs;
@@ -98,7 +98,7 @@ class CVQEKMeans(PrototypeClusterer):
     """
 
     about = About(
-        what="a broken statement costs what it would take to mend it, and pulls the centres",
+        what="a broken constraint costs what it would take to mend it, and pulls the centres",
         when="you have many pairs, and no wish to choose a price",
         source="Pelleg and Baras 2007; Davidson and Ravi 2005; chapter 1",
     )

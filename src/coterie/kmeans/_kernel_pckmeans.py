@@ -75,7 +75,7 @@ class KernelPCKMeans(
 
     Minimises the squared distances to the means of the clusters in the space of a kernel, less 2 `weight` x
     strength / (size of the cluster) for every soft must-link inside a cluster, plus as much for every soft
-    cannot-link inside one. So a statement acts like an edge of a graph, and kernels, ratio and normalised
+    cannot-link inside one. So a constraint acts like an edge of a graph, and kernels, ratio and normalised
     cuts are one method. Constraints may be wrong or contradict each other; those marked `hard` hold.
 
     Parameters
@@ -157,7 +157,7 @@ class KernelPCKMeans(
     """
 
     about = About(
-        what="kernel k-means in which a broken statement has a price",
+        what="kernel k-means in which a broken constraint has a price",
         when="clusters that are not round, up to 20,000 items; similarities and graphs, from Python",
         source="Kulis, Basu, Dhillon and Mooney 2005",
         measure="kernel",
@@ -230,7 +230,7 @@ class KernelPCKMeans(
         X : array or CSR matrix of shape (n_samples, n_features), or (n_samples, n_samples)
             The items, or their kernel or affinities.
         y, constraints, sample_weight
-            As in `PCKMeans.fit`: hard statements hold, the others have a price.
+            As in `PCKMeans.fit`: hard constraints hold, the others have a price.
 
         Returns
         -------

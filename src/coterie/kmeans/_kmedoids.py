@@ -56,7 +56,7 @@ class KMedoids(
     """K-medoids on features or on given distances, started by constraints, which then have a price.
 
     Minimises the sum of distances of the items to the medoid of their cluster plus, for every broken
-    statement, `weight` times its strength. With `weight=0.0` constraints guide the start alone. Pairs marked
+    constraint, `weight` times its strength. With `weight=0.0` constraints guide the start alone. Pairs marked
     `hard` hold.
 
     Parameters
@@ -93,7 +93,7 @@ class KMedoids(
     inertia_ : float
         Weighted sum of the distances to the medoids.
     objective_ : float
-        `inertia_` plus what broken statements cost.
+        `inertia_` plus what broken constraints cost.
     weight_ : float
         The weight that was used.
 
@@ -122,7 +122,7 @@ class KMedoids(
     """
 
     about = About(
-        what="clusters around items of the data; a broken statement has a price",
+        what="clusters around items of the data; a broken constraint has a price",
         when="up to 20,000 items, of which one shall stand for each cluster",
         source="Park and Jun 2009; start as in EMC",
         max_items=20_000,
@@ -171,7 +171,7 @@ class KMedoids(
         X : array of shape (n_samples, n_features), or distances of shape (n_samples, n_samples)
             The items; CSR where the metric takes it.
         y, constraints, sample_weight
-            As in `PCKMeans.fit`: hard statements hold, the others have a price.
+            As in `PCKMeans.fit`: hard constraints hold, the others have a price.
 
         Returns
         -------

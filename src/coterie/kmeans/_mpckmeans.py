@@ -104,7 +104,7 @@ class MPCKMeans(LearningClusterer):
     """
 
     about = About(
-        what="learns which features matter; a broken statement costs a distance, and teaches",
+        what="learns which features matter; a broken constraint costs a distance, and teaches",
         when="features differ in worth or in unit, and pairs should carry over to items that none names",
         source="Bilenko, Basu and Mooney 2004; chapter 1",
         measure="learned",

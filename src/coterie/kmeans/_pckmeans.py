@@ -41,11 +41,11 @@ class PCKMeans(PrototypeClusterer):
     labels_, cluster_centers_, inertia_, history_, n_iter_, converged_
         As in `COPKMeans`; `inertia_` counts whole squared distances.
     objective_ : float
-        What is minimised: half of `inertia_` (all of it with "cosine") plus what broken statements cost.
+        What is minimised: half of `inertia_` (all of it with "cosine") plus what broken constraints cost.
     weight_ : float
         The weight that was used.
     violations_ : Violations
-        The statements that were outvoted.
+        The constraints that were outvoted.
 
     See Also
     --------
@@ -74,8 +74,8 @@ class PCKMeans(PrototypeClusterer):
     """
 
     about = About(
-        what="k-means in which a broken statement has a price; those marked hard hold",
-        when="some statements may be wrong, or contradict each other",
+        what="k-means in which a broken constraint has a price; those marked hard hold",
+        when="some constraints may be wrong, or contradict each other",
         source="Basu, Banerjee and Mooney 2004; chapter 1",
     )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"

@@ -25,7 +25,7 @@ class _Seeds:
         groups = [group for group in known.groups if group.active]
         if len(groups) > 1:
             raise UnsupportedConstraintError(
-                f"{method} takes the labels of one statement, but {len(groups)} were made: their classes "
+                f"{method} takes one set of labels, but {len(groups)} were given: their classes "
                 "cannot be compared. Put all known labels into one vector."
             )
         self.items: Index = groups[0].items if groups else np.empty(0, dtype=np.int64)
@@ -83,7 +83,7 @@ class SeededKMeans(PrototypeClusterer):
     Attributes
     ----------
     labels_, cluster_centers_, inertia_, objective_, history_, n_iter_, converged_, violations_
-        As in `COPKMeans`; statements may be broken.
+        As in `COPKMeans`; constraints may be broken.
 
     See Also
     --------

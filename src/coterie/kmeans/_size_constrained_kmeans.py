@@ -65,20 +65,20 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     group_min, group_max : None, number, dict or array of shape (n_groups, n_clusters)
         Bounds of the items of each group of `groups` in every cluster; a dictionary goes by the group's name.
     weight : float or "auto", default inf
-        Price of a broken soft statement of strength 1, in the unit of `objective_`; statements marked hard
-        hold. Infinite: every statement holds. "auto" is what a mean item costs with one centre for all, the
-        price that `PCKMeans` takes. Bounds always win over soft statements.
+        Price of a broken soft constraint of strength 1, in the unit of `objective_`; constraints marked hard
+        hold. Infinite: every constraint holds. "auto" is what a mean item costs with one centre for all, the
+        price that `PCKMeans` takes. Bounds always win over soft constraints.
     outlier_cost : float or None
         Items whose distance (squared, for "sqeuclidean") is beyond this may be left out, with label -1, at
         this cost.
     max_outliers : int or None
         Most items (load) that are left out.
     on_shortfall : {"raise", "warn"}
-        What to do if loads or statements leave a bound that was not met within the budget, though nobody
+        What to do if loads or constraints leave a bound that was not met within the budget, though nobody
         proved that it cannot be: raise, or keep the best labels, warn, and list it in
         `violations_.shortfalls`.
     assignment : {"local", "exact"}
-        With statements or loads that differ: a search, or an integer program for small data. Otherwise both
+        With constraints or loads that differ: a search, or an integer program for small data. Otherwise both
         are the exact flow.
     init : {"constraint++", "neighborhoods", "k-means++", "random", "book", "range"} or array
         As in `COPKMeans`; "book" draws rows until plain k-means from there meets the minima (at most 50
@@ -86,7 +86,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     n_init, max_iter, tol, metric, warm_start, verbose, random_state
         As in `COPKMeans`.
     budget : int, default 1,000,000
-        Steps of the search for feasibility of statements; nodes times cells of integer programs. 0: none, so
+        Steps of the search for feasibility of constraints; nodes times cells of integer programs. 0: none, so
         that nothing is proven and `on_shortfall="warn"` always has the best of the search.
 
     Attributes
@@ -107,9 +107,9 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     inertia_ : float
         Weighted sum of the squared (or cosine) distances to the centres, without outliers.
     objective_ : float
-        Half of `inertia_` (all of it with "cosine"), plus what broken soft statements and outliers cost.
+        Half of `inertia_` (all of it with "cosine"), plus what broken soft constraints and outliers cost.
     weight_ : float
-        The price of a broken statement that was used.
+        The price of a broken constraint that was used.
     outlier_cost_ : float or None
         The cost of an outlier that was used.
     cluster_centers_, history_, violations_, n_iter_, converged_
@@ -122,7 +122,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
 
     Notes
     -----
-    With loads of one and no statements the bounds always hold, and every assignment is optimal for its
+    With loads of one and no constraints the bounds always hold, and every assignment is optimal for its
     centres. Indivisible loads and must-link components make that a packing problem: a search, then an
     integer program up to 20,000 cells; if it is proven that nothing fits, `fit` raises
     `InfeasibleConstraintsError`.
@@ -148,7 +148,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     """
 
     about = About(
-        what="sizes keep to bounds, by number, load or group, and every statement holds",
+        what="sizes keep to bounds, by number, load or group, and every constraint holds",
         when="sizes matter: at least, at most, equal",
         source="Demiriz, Bennett and Bradley; chapter 9",
         twin="COPKMeans",
@@ -228,7 +228,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
 
     @property
     def obeys(self) -> Literal["all", "hard", "none"]:  # type: ignore[override]
-        """Every statement, or the hard ones where the others have a price."""
+        """Every constraint, or the hard ones where the others have a price."""
         return "all" if self.weight == float("inf") else "hard"
 
     def account(self) -> Account:
@@ -240,7 +240,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         what = found.what
         if self.obeys != "all":
             price = short_number(found.price.statement)
-            what = f"{what}; here, with a weight, a broken statement has a price of {price}"
+            what = f"{what}; here, with a weight, a broken constraint has a price of {price}"
         figures = {"loads": self.sizes_, "prices": self.prices_}
         return replace(found, what=what, bounds=bounds, figures=figures)
 
@@ -265,7 +265,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
         X, y
             As in `COPKMeans.fit`.
         constraints : Constraints or array of partial labels (-1: unknown), optional
-            Statements about pairs and labels; `weight` says whether they hold or have a price.
+            Constraints about pairs and labels; `weight` says whether they hold or have a price.
         sample_weight : array of shape (n_samples,), optional
             Importance of the items in the objective; the bounds do not see it.
         size_weight : array of shape (n_samples,), optional

@@ -27,7 +27,7 @@ class SizeConstrainedKMedians(SizeConstrainedKMeans):
     cluster_centers_ : array of shape (n_clusters, n_features)
         The medians. Where several values are medians, the one before stays if it is among them.
     inertia_, objective_ : float
-        Sum of the absolute distances; `objective_` with what soft statements and outliers cost.
+        Sum of the absolute distances; `objective_` with what soft constraints and outliers cost.
     labels_, sizes_, prices_, group_prices_, groups_, weight_, outlier_cost_, history_, violations_, n_iter_,
     converged_
         As in `SizeConstrainedKMeans`.
@@ -56,7 +56,7 @@ class SizeConstrainedKMedians(SizeConstrainedKMeans):
     """
 
     about = About(
-        what="sizes keep to bounds and every statement holds, with absolute distances and medians",
+        what="sizes keep to bounds and every constraint holds, with absolute distances and medians",
         when="sizes matter, and a few values are far off",
         source="chapter 9",
         measure="cityblock",

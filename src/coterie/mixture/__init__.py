@@ -1,4 +1,4 @@
-"""Mixtures that take statements: components with probabilities, for items and for pairs."""
+"""Mixtures that take constraints: components with probabilities, for items and for pairs."""
 
 from typing import TYPE_CHECKING
 

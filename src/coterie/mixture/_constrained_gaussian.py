@@ -1,4 +1,4 @@
-"""ConstrainedGaussianMixture: a mixture in which every statement holds."""
+"""ConstrainedGaussianMixture: a mixture in which every constraint holds."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from coterie.mixture._inference.network import Network, read_network
 
 
 class ConstrainedGaussianMixture(MixtureClusterer):
-    """A Gaussian mixture in which every statement holds.
+    """A Gaussian mixture in which every constraint holds.
 
-    EM, in which labels that break a statement have probability zero. Must-linked items share their component
+    EM, in which labels that break a constraint have probability zero. Must-linked items share their component
     (a chunklet); cannot-links make the labels of chunklets depend on each other, and are inferred together:
     exactly where the graph of cannot-links is narrow (always for two components), on a spanning tree
     elsewhere. What was left out then is in `dropped_constraints_`; the labels obey it all the same.
@@ -29,12 +29,12 @@ class ConstrainedGaussianMixture(MixtureClusterer):
         As in scikit-learn's `GaussianMixture`. "auto" is that of `precisions_init` or a warm start; else
         "full" if a component has 1.5 items for each feature, or "diag".
     sampling : {"chunklet", "point"}, default "chunklet"
-        How statements came about. "chunklet": a component was drawn for each chunklet, and its items from
+        How constraints came about. "chunklet": a component was drawn for each chunklet, and its items from
         that. "point": items were drawn one by one, and pairs stated afterwards. It matters for the mixing
         weights.
     weights_update : {"joint", "exact", "pseudo-likelihood", "uniform", "fixed"}, default "joint"
-        How mixing weights are found. "joint" maximises the likelihood of data and statements. "exact" that of
-        the data given the statements. "pseudo-likelihood" does so as if no two cannot-links shared a
+        How mixing weights are found. "joint" maximises the likelihood of data and constraints. "exact" that
+        of the data given the constraints. "pseudo-likelihood" does so as if no two cannot-links shared a
         chunklet, for as many of them, in the order of the rows, as truly do not. "uniform" and "fixed" leave
         them equal, or as `weights_init` has them.
     max_table_cells : int, default 200,000
@@ -52,7 +52,7 @@ class ConstrainedGaussianMixture(MixtureClusterer):
         Number of starts; the best is kept. "auto" is 1, from the best of ten k-means; 4 of other starts.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default "kmeans"
         Where a start begins: at clusters of `COPKMeans`, which obey; at means that k-means++ or chance draws
-        from the rows, with the spread of all data: from there statements can still turn everything, and the
+        from the rows, with the spread of all data: from there constraints can still turn everything, and the
         likelihood may lead far away from the classes; or at random shares.
     weights_init, means_init, precisions_init : arrays, optional
         Where to begin instead.
@@ -66,9 +66,9 @@ class ConstrainedGaussianMixture(MixtureClusterer):
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
-        The most probable component of each item; where that breaks a statement, near it and legal.
+        The most probable component of each item; where that breaks a constraint, near it and legal.
     responsibilities_ : array of shape (n_samples, n_components)
-        Probability of each component, under the statements.
+        Probability of each component, under the constraints.
     weights_, means_, covariances_, precisions_, precisions_cholesky_
         The model, as in scikit-learn.
     covariance_type_ : str
@@ -93,7 +93,7 @@ class ConstrainedGaussianMixture(MixtureClusterer):
 
     See Also
     --------
-    PenalizedGaussianMixture : statements that may be wrong.
+    PenalizedGaussianMixture : constraints that may be wrong.
     COPKMeans : faster, no probabilities.
 
     Notes
@@ -119,11 +119,11 @@ class ConstrainedGaussianMixture(MixtureClusterer):
     >>> bool((model.labels_[:50] == model.labels_[0]).all()), int(model.labels_[0] == model.labels_[60])
     (True, 0)
     >>> print(model.inference_)
-    exact: statements leave no couplings between units (cannot-links between two components are opposites).
+    exact: constraints leave no couplings between units (cannot-links between two components are opposites).
     """
 
     about = About(
-        what="a Gaussian mixture in which every statement holds; it says how probable each cluster is",
+        what="a Gaussian mixture in which every constraint holds; it says how probable each cluster is",
         when="you trust what you state, clusters are long or of unequal size, and doubt should be told",
         source="Shental, Bar-Hillel, Hertz and Weinshall 2004; chapter 3",
         measure="log-likelihood",

@@ -1,4 +1,4 @@
-"""MeanFieldMixture: annealed mean field, for strong statements on few items in large data."""
+"""MeanFieldMixture: annealed mean field, for strong constraints on few items in large data."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _COOLING, _STEPS_A_TEMPERATURE = 0.8, 10
 
 
 class MeanFieldMixture(MixtureClusterer):
-    """A mixture with strong statements, found by mean field while the temperature falls.
+    """A mixture with strong constraints, found by mean field while the temperature falls.
 
-    Labels have the prior of largest entropy under which few statements are broken: a broken pair of strength
+    Labels have the prior of largest entropy under which few constraints are broken: a broken pair of strength
     1 costs `weight` nats. Probabilities of items are brought into line with those of their partners (mean
-    field), at a cost that grows with the number of statements, whatever they look like. It begins at a high
-    temperature, where the components are one, so that the data and the statements decide together how they
-    part. `eta` lets few constrained items steer the components, so that new items follow the statements, too.
+    field), at a cost that grows with the number of constraints, whatever they look like. It begins at a high
+    temperature, where the components are one, so that the data and the constraints decide together how they
+    part. `eta` lets few constrained items steer the components, so that new items follow them, too.
 
     Parameters
     ----------
@@ -59,11 +59,11 @@ class MeanFieldMixture(MixtureClusterer):
         the log-odds of .95. A pair that states its confidence costs the log-odds of that instead, times its
         own weight. 1000, as in the chapter, lets no pair be outvoted.
     eta : float or "select", default 1.0
-        How often items that statements name count in the components. "select" tries 1 to 100 on pairs held
+        How often items that constraints name count in the components. "select" tries 1 to 100 on pairs held
         out, and takes the smallest that breaks fewest, give or take a standard error.
     weights_update : {"joint", "uniform", "unconstrained", "fixed"}, default "joint"
         Mixing weights of densities: shares of all items; equal, as in the chapter; shares of items that no
-        statement names, for which alone they count; or as `weights_init` has them. They are learned last,
+        constraint names, for which alone they count; or as `weights_init` has them. They are learned last,
         when the components have parted.
     annealing : bool, default True
         Whether the first half of the starts begin at one place, with a temperature that falls. The others
@@ -86,8 +86,8 @@ class MeanFieldMixture(MixtureClusterer):
         their `covariance_type_`.
     objective_, history_, objective_kind_
         The free energy at the last temperature, and its course there: a bound on minus the log-likelihood of
-        data and statements. A must-link that holds lowers it by its weight: compare models of the same
-        statements only.
+        data and constraints. A must-link that holds lowers it by its weight: compare models of the same
+        constraints only.
     eta_ : float
         The factor that was used.
     eta_curve_ : array of shape (7, 2), with eta="select"
@@ -99,15 +99,15 @@ class MeanFieldMixture(MixtureClusterer):
 
     See Also
     --------
-    PenalizedGaussianMixture : exact where it can be, and statements with a confidence.
+    PenalizedGaussianMixture : exact where it can be, and constraints with a confidence.
     PairwiseClustering : the same idea on dissimilarities.
 
     Notes
     -----
     Thirteen parameters are those of scikit-learn's `GaussianMixture`; the others are what the chapter varies.
     Contradictions are no error: the cheapest way out is taken. Two equal rows may have different labels
-    where statements name one of them; `predict` knows no statements. Time O(n k d^2) an iteration, about 100
-    to 200 iterations in all; memory O(n k) beside X. The paper's general loss on labels is left out.
+    where constraints name one of them; `predict` knows no constraints. Time O(n k d^2) an iteration, about
+    100 to 200 iterations in all; memory O(n k) beside X. The paper's general loss on labels is left out.
     Kernels (Remark 5.3): fit the first components of kernel PCA with `covariance_type="tied"`.
 
     References
@@ -129,8 +129,8 @@ class MeanFieldMixture(MixtureClusterer):
     """
 
     about = About(
-        what="a mixture found by annealing, in which strong statements steer the clusters; hard ones hold",
-        when="many statements that hang together, or few that shall count (eta); counts, from Python",
+        what="a mixture found by annealing, in which strong constraints steer the clusters; hard ones hold",
+        when="many constraints that hang together, or few that shall count (eta); counts, from Python",
         source="Lange, Law, Jain and Buhmann 2005; chapter 5",
         measure="log-likelihood",
         max_features=100,
@@ -238,10 +238,10 @@ class MeanFieldMixture(MixtureClusterer):
         )
         if len(network.items) == known.n_items:
             if not self.eta_:
-                raise ValueError("eta=0 leaves out all items that statements name, and these are all.")
+                raise ValueError("eta=0 leaves out all items that constraints name, and these are all.")
             if self.weights_update == "unconstrained":
                 raise ValueError(
-                    "weights_update='unconstrained' takes the shares of items that no statement names, and "
+                    "weights_update='unconstrained' takes the shares of items that no constraint names, and "
                     "there are none; use 'joint' or 'uniform'."
                 )
         return network

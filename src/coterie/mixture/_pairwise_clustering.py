@@ -47,7 +47,7 @@ class PairwiseClustering(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
     """Clusters from the dissimilarities of pairs, by annealed mean field; a broken constraint has a price.
 
     Minimises the sum over clusters of the dissimilarities inside, each pair once, divided by the size of the
-    cluster, plus `weight` times the strength of every broken statement. Of squared distances that is the
+    cluster, plus `weight` times the strength of every broken constraint. Of squared distances that is the
     k-means cost; but any symmetric dissimilarities will do, and no centre is needed. The temperature falls
     from where the items are in no cluster yet, and at temperature 0 single moves end the search. Constraints
     may be wrong or contradict each other; those marked `hard` hold.
@@ -76,7 +76,7 @@ class PairwiseClustering(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
-        The cluster of each item. Where a hard statement gives labels, cluster h is its h-th class in sorted
+        The cluster of each item. Where a hard constraint gives labels, cluster h is its h-th class in sorted
         order.
     responsibilities_ : array of shape (n_samples, n_clusters)
         Probabilities of the clusters at the last temperature above 0, near `labels_`: how sure these are.
@@ -93,7 +93,7 @@ class PairwiseClustering(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
     temperature_path_ : array
         The temperatures above 0, in units of the objective.
     violations_ : Violations
-        The statements that were outvoted.
+        The constraints that were outvoted.
 
     See Also
     --------
@@ -126,7 +126,7 @@ class PairwiseClustering(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
     """
 
     about = About(
-        what="small distances inside clusters, found by annealing; a broken statement has a price",
+        what="small distances inside clusters, found by annealing; a broken constraint has a price",
         when="up to 10,000 items that are known by their distances; given distances, from Python",
         source="Lange, Law, Jain and Buhmann 2005; chapter 5",
         max_items=10_000,
@@ -176,7 +176,7 @@ class PairwiseClustering(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
         y : ignored
             Present for the API.
         constraints : Constraints or array of partial labels (-1: unknown), optional
-            What is known. Hard statements hold, the others have a price.
+            What is known. Hard constraints hold, the others have a price.
 
         Returns
         -------
@@ -260,7 +260,7 @@ class PairwiseClustering(TakesDistances, ConstrainedClusterMixin, BaseEstimator)
         """As the contract says, with probabilities; what is followed are the sweeps at temperature 0."""
         message = (
             "What the method makes small, when it reached temperature 0 and after each sweep from there: the "
-            "dissimilarities inside the clusters, divided by their sizes, and what broken statements cost."
+            "dissimilarities inside the clusters, divided by their sizes, and what broken constraints cost."
         )
         title = "The objective after each sweep at temperature 0"
         remark = "They depend on the last temperature of the search: read them as an order, not as chances."

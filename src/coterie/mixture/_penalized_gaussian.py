@@ -1,4 +1,4 @@
-"""PenalizedGaussianMixture: a mixture that weighs statements by how sure they are."""
+"""PenalizedGaussianMixture: a mixture that weighs constraints by how sure they are."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _SIGMAS = 4.0
 
 
 class PenalizedGaussianMixture(MixtureClusterer):
-    """A Gaussian mixture that weighs statements by how sure they are.
+    """A Gaussian mixture that weighs constraints by how sure they are.
 
-    A statement of confidence c makes labelings that obey it c / (1 - c) times as likely, before the data are
+    A constraint of confidence c makes labelings that obey it c / (1 - c) times as likely, before the data are
     seen. The data may then outvote it: what is broken is listed in `violations_`, and how likely each pair is
     to share a component stands in `agreement_`. Pairs marked hard hold. A warning says so where far more are
     outvoted than their confidence allows for.
@@ -48,19 +48,19 @@ class PenalizedGaussianMixture(MixtureClusterer):
     n_components : int, default 2
         Number of components.
     confidence : float, default 0.95
-        Probability that a statement is true, for pairs and soft groups that state none themselves. The
+        Probability that a constraint is true, for pairs and soft groups that state none themselves. The
         weight of a pair multiplies its log-odds: weight 2 is the same said twice; 1e6 nats are the most.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default "auto"
         As in `ConstrainedGaussianMixture`.
     inference : {"auto", "exact", "mean-field", "gibbs"}, default "auto"
-        How labels that depend on each other are found. "auto" is exact where the graph of statements is
+        How labels that depend on each other are found. "auto" is exact where the graph of constraints is
         narrow and mean field elsewhere; "exact" raises there. Mean field is fast, and surer than it should
         be; "gibbs" samples, is slower, and right in the long run.
     weights_update : {"auto", "exact", "grid", "joint", "uniform", "fixed"}, default "auto"
-        How mixing weights are found. "exact" maximises the likelihood given the statements, "grid" does so
+        How mixing weights are found. "exact" maximises the likelihood given the constraints, "grid" does so
         among multiples of 0.01 (up to four components); both need a narrow graph. "joint" takes the
         shares of the components. "uniform" and "fixed" leave them equal, or as `weights_init` has them.
-        "auto" is "exact" where possible, else "uniform": shares mislead where many statements tie items.
+        "auto" is "exact" where possible, else "uniform": shares mislead where many constraints tie items.
     n_sweeps : int, default 100
         Sweeps of "gibbs" that are averaged in the last iterations; the first take fewer.
     max_component_size : int or None, default None
@@ -87,16 +87,16 @@ class PenalizedGaussianMixture(MixtureClusterer):
     inference_ : InferenceAccount
         How labels were inferred, and why; with "gibbs" also how far the samples can be trusted.
     objective_, history_, objective_kind_
-        Minus the log-likelihood: "conditional" on the statements, "joint" with them, a "bound" on it (mean
+        Minus the log-likelihood: "conditional" on the constraints, "joint" with them, a "bound" on it (mean
         field) or an "estimate" of it (the pseudo-likelihood of samples). Where it is not conditional, a
-        must-link that holds lowers it by its log-odds: compare models of the same statements only.
+        must-link that holds lowers it by its log-odds: compare models of the same constraints only.
     lower_bound_, collapsed_, dropped_constraints_, n_iter_, converged_, violations_, constraints_
         As in `ConstrainedGaussianMixture`; pairs are dropped for `max_component_size` only.
 
     See Also
     --------
-    ConstrainedGaussianMixture : statements that are right.
-    MeanFieldMixture : strong statements on few items, in large data.
+    ConstrainedGaussianMixture : constraints that are right.
+    MeanFieldMixture : strong constraints on few items, in large data.
     PCKMeans : faster, no probabilities.
 
     Notes
@@ -123,8 +123,8 @@ class PenalizedGaussianMixture(MixtureClusterer):
     """
 
     about = About(
-        what="a Gaussian mixture that weighs each statement by how sure it is; those marked hard hold",
-        when="statements may be wrong, and you can say how sure you are (confidence); doubt should be told",
+        what="a Gaussian mixture that weighs each constraint by how sure it is; those marked hard hold",
+        when="constraints may be wrong, and you can say how sure you are (confidence); doubt should be told",
         source="Lu and Leen 2005; chapter 4",
         measure="log-likelihood",
         max_features=100,

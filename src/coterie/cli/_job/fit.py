@@ -48,7 +48,7 @@ def failing_in_words(name: str = "") -> Iterator[None]:
 
 
 def rehearse(job: Job) -> None:
-    """Raise what the run would raise for its bounds, neighbours and statements, whatever the features are.
+    """Raise what the run would raise for its bounds, neighbours and constraints, whatever the features are.
 
     The method itself decides: it makes one step on rows that stand in a line.
     """

@@ -1,4 +1,4 @@
-"""What the user asked for, read and checked before any work: table, features, statements, method."""
+"""What the user asked for, read and checked before any work: table, features, constraints, method."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ DONE, FAULT, BAD_INPUT, INFEASIBLE, UNDECIDED, OTHER_NUMBER, INTERRUPTED = 0, 1,
 
 class Trouble(Exception):
     """Something that the user can mend: a line that says what is wrong, where, and what to do; the exit code;
-    and an explanation of more lines where one cannot say it all (statements that collide).
+    and an explanation of more lines where one cannot say it all (constraints that collide).
     """
 
     def __init__(self, message: str, code: int = BAD_INPUT, explanation: str = "") -> None:

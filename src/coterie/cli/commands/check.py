@@ -1,4 +1,4 @@
-"""`coterie check`: can the statements all be met, what collides, what to drop; nothing is clustered.
+"""`coterie check`: can the constraints all be met, what collides, what to drop; nothing is clustered.
 
 Only the columns that are named are read, and neither scikit-learn nor, for a plain CSV, polars is loaded: the
 answer comes at once.
@@ -62,7 +62,7 @@ def check(request: Request, screen: Screen) -> int:
 
 
 def _peeked(request: Request) -> Constraints | None:
-    """The statements of a plain case, without loading what reads tables; None: it is not plain."""
+    """The constraints of a plain case, without loading what reads tables; None: it is not plain."""
     if any(column is not None for column in (request.labels, request.distinct, request.across)):
         return None
     pairs = request.pairs
@@ -89,14 +89,14 @@ def _answer(known: Constraints, k: int | None) -> tuple[str, str, str]:
         found = known.explain()
         if found.status == "feasible":
             return "feasible", "Nothing contradicts; -k asks whether a number of clusters is enough.", ""
-        return "infeasible", "The statements contradict each other:", str(found)
+        return "infeasible", "The constraints contradict each other:", str(found)
     clusters = "1 cluster" if k == 1 else f"{k:,} clusters"
     answer = known.check(k)
     if answer.status == "feasible":
-        return "feasible", f"All statements can be met with {clusters}.", ""
+        return "feasible", f"All constraints can be met with {clusters}.", ""
     if answer.status == "undecided":
         return "undecided", f"Not decided whether {clusters} are enough: {answer.reason}.", ""
-    return "infeasible", f"The statements cannot all be met with {clusters}:", str(known.explain(k))
+    return "infeasible", f"The constraints cannot all be met with {clusters}:", str(known.explain(k))
 
 
 def diagnostics(known: Constraints) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def diagnostics(known: Constraints) -> dict[str, Any]:
     named = known.constrained_items
     sizes = np.bincount(known.components)
     together = sizes[sizes > 1]
-    lines = [f"{known.n_items:,} items; {len(named):,} of them are named in a statement."]
+    lines = [f"{known.n_items:,} items; {len(named):,} of them are named in a constraint."]
     if must or cannot:
         lines.append(f"{count_of(must, 'must-link')} and {count_of(cannot, 'cannot-link')}.")
     for group in known.groups:

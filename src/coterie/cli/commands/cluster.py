@@ -356,7 +356,7 @@ def _other_number(account: Account, facts: dict[str, Any]) -> list[str]:
     blocked = [f"  {line}" for line in facts.get("blocked", [])[:_MOST_BLOCKED]]
     size = ", raise --size-max" if account.bounds is not None else ""
     graph = ", add neighbours" if account.graph is not None else ""
-    ways = f"Ways out: ask for {found:,} (-k {found}){size}, drop statements{graph}."
+    ways = f"Ways out: ask for {found:,} (-k {found}){size}, drop constraints{graph}."
     return [f"{asked_for}. What keeps these apart:", *blocked, ways]
 
 

@@ -1,4 +1,4 @@
-"""`coterie compare`: several methods on the user's own data; statements are held out, predicted, scored."""
+"""`coterie compare`: several methods on the user's own data; constraints are held out, predicted, scored."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
         right=range(1, 6),
     )
     screen.say(
-        "score: share of held-out statements that came out as stated, must- and cannot-links each half"
+        "score: share of held-out constraints that came out as stated, must- and cannot-links each half"
     )
     screen.say(in_words(frame))
     chosen = best(frame)
@@ -96,7 +96,7 @@ def _next_command(chosen: str, request: Request) -> str:
     """The command that clusters with the chosen method: what was typed, without what only `compare` has."""
     words = _without(typed()[1:], ["--methods", "--folds"])
     words = [word for word in words if word != "--json"]
-    if chosen == "plain":  # better without the statements
+    if chosen == "plain":  # better without the constraints
         words = _without(words, ["--pairs", "--labels", "--distinct", "--across"])
         for column in (request.labels, request.distinct, request.across):
             words = words if column is None else with_options(words, "--drop", column)

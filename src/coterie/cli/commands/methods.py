@@ -24,7 +24,7 @@ def methods(screen: Screen) -> int:
         ["method", "what it does", "when", "source"],
         [(one.name, one.about.what, one.about.when, one.about.source) for one in METHODS],
     )
-    screen.say("What each takes (statements: all kinds, or those named):")
+    screen.say("What each takes (constraints: all kinds, or those named):")
     screen.table(
         ["method", "statements", "bounds", "--connected", "--metric", "--weight", "new rows"],
         [_taken(one) for one in METHODS],

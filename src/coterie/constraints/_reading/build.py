@@ -1,8 +1,8 @@
 """Constraints out of labels, groups, matrices and tables: the parts that `Constraints` is made of.
 
-A table has one row a statement: `i`, `j`, `kind` (must-link or cannot-link), and where known `weight`,
+A table has one row a constraint: `i`, `j`, `kind` (must-link or cannot-link), and where known `weight`,
 `confidence`, `hard`, `source`. Groups take one row an item: `i`, `kind` (label, distinct or across) and
-`group`; statements of the same kind are told apart by `set`. The same table is read from frames and files.
+`group`; constraints of the same kind are told apart by `set`. The same table is read from frames and files.
 """
 
 from __future__ import annotations
@@ -248,8 +248,8 @@ def _from_rows(reader: _TableReader, ids: Ids | None, n_items: int | None) -> Pa
         first = np.unique(who, return_index=True)[1]
         if len(first) < len(who):
             again = int(np.setdiff1d(np.arange(len(who)), first)[0])
-            message = f"item {item_name(ids, int(who[again]))} stands twice in one {kind} statement"
-            raise reader.complaint(rows[again], f"{message}; number statements in `set`")
+            message = f"item {item_name(ids, int(who[again]))} stands twice in one set of {kind} constraints"
+            raise reader.complaint(rows[again], f"{message}; number the sets in `set`")
         groups.append(reader.group(cast(GroupKind, kind), who, rows))
     return n, tables[0], tables[1], tuple(groups), ids
 
@@ -325,7 +325,7 @@ class _TableReader:
         first = self.cell(column, rows[0])
         for row in rows:
             if self.cell(column, row) != first:
-                message = f"{column} differs within one group statement; number statements in `set`"
+                message = f"{column} differs within one group; number the sets in `set`"
                 raise self.complaint(row, message)
         return first
 
@@ -365,7 +365,7 @@ class _TableReader:
                     "has no weight, so it is hard" if weight is None else "has a weight, so it is not hard"
                 )
                 hard = self.cell("hard", row)
-                raise self.complaint(row, f"hard is {hard!r}, but this {kind} statement {message}")
+                raise self.complaint(row, f"hard is {hard!r}, but this set of {kind} constraints {message}")
         names = [self.required("group", row) for row in rows]
         return make_group(kind, items, names, weight, self.source_at(rows[0]))
 

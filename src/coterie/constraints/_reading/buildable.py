@@ -97,7 +97,7 @@ class Buildable(FrozenItems):
     ) -> Self:
         """Partial labels: equal labels together, different labels apart; -1 (or None, NaN) is unknown.
 
-        Kept as one group, never as pairs. Hard unless a weight is given. The names of two label statements
+        Kept as one group, never as pairs. Hard unless a weight is given. The names of two sets of labels
         have nothing to do with each other: one person's "a" need not be another's.
 
         Examples

@@ -321,7 +321,7 @@ def read_confidence(value: Any, n_pairs: int, row_name: RowName) -> FloatArray:
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise ValueError(
-            f"confidence of {row_name(row)} is {confidence[row]}; it is the probability that the statement "
+            f"confidence of {row_name(row)} is {confidence[row]}; it is the probability that the constraint "
             "is true, above 0.5 and at most 1. Below 0.5 the opposite kind is more likely: state that one."
         )
     return np.where(stated, confidence, np.nan)  # one NaN, so that equal columns have equal bits

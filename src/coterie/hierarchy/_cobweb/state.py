@@ -21,7 +21,7 @@ class ConceptTree(NamedTuple):
     """Nodes; node 0 is the root. `first` and `next` list the children of a node (-1: none), in order.
 
     `weight` is the w of the module's first paragraph, `squares` the sum of the squared `counts`. `code` is
-    what a node holds of each `across` statement (-1: nothing). `stamp` and `foe` help to tell what is legal;
+    what a node holds of each `across` constraint (-1: nothing). `stamp` and `foe` help to tell what is legal;
     `birth` tells a node from one that had its number before. `into` is the leaf that has swallowed one (-1:
     none). `kids`, `gains`, `grandkids` and `deeper` are scratch. `state` holds: the next item of the order,
     nodes used so far, the first free one (-1: none), leaves (swallowed ones too), births.
@@ -62,7 +62,7 @@ class ConceptRules(NamedTuple):
 
     Stated pairs (CSR `indptr`, `indices`; `linked` lists the components that have any), sets of components
     that are apart from one another (`clique_indptr`, `clique_nodes`) with the sets of each component
-    (`in_indptr`, `in_cliques`), and the code of each component in each `across` statement (-1: none).
+    (`in_indptr`, `in_cliques`), and the code of each component in each `across` constraint (-1: none).
     """
 
     component: Index

@@ -256,7 +256,7 @@ def _ban(tree: ConceptTree, rules: ConceptRules, home: Index, u: int, now: int) 
 
 @kernel
 def _may_join(tree: ConceptTree, rules: ConceptRules, home: Index, a: int, b: int) -> bool:
-    """Whether no statement keeps a member of cluster a from one of b. Written: `foe`."""
+    """Whether no constraint keeps a member of cluster a from one of b. Written: `foe`."""
     # two clusters that are apart stay so, and the question comes again with the next item
     if tree.foe[a] == tree.birth[b] or tree.foe[b] == tree.birth[a]:
         return False

@@ -32,7 +32,7 @@ class Block:
     reason : {"cannot-link", "label", "distinct", "across", "size"}
         What keeps them apart; the first that applies.
     i, j : int or None
-        An item of a and one of b that a statement keeps apart.
+        An item of a and one of b that a constraint keeps apart.
     told : str
         The same in words, in your ids.
     """
@@ -105,7 +105,7 @@ class Blocked:
 
     @cached_property
     def _codes(self) -> NDArray[np.int64]:
-        """Code of each cluster in each `across` statement."""
+        """Code of each cluster in each `across` constraint."""
         found = np.full((len(self._rules.codes), self.n_clusters), -1)
         for row, codes in zip(found, self._rules.codes, strict=True):
             named = codes >= 0

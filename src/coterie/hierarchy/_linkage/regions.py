@@ -58,7 +58,7 @@ class _Regions:
         self.tags: dict[int, list[int]] = defaultdict(list)
         for unit, tag in zip(rules.owner.tolist(), rules.tag.tolist(), strict=True):
             self.tags[unit].append(tag)
-        # a legal cluster carries a tag once, and of each `across` statement one code, some times
+        # a legal cluster carries a tag once, and of each `across` constraint one code, some times
         self.carried = {(int(self.of_unit[u]), tag) for u, tags in self.tags.items() for tag in tags}
         self.codes: dict[tuple[int, int], list[int]] = defaultdict(lambda: [-1, 0])
         for s, codes in enumerate(rules.codes):

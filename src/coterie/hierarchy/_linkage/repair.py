@@ -1,7 +1,7 @@
 """Repair of a dead end: where merging left too many clusters, all items are assigned anew to k of them.
 
 At a dead end every two clusters are kept apart by something, so whole clusters cannot be brought together:
-the units inside have to part again. What is left is an assignment under hard statements (and a cap), which
+the units inside have to part again. What is left is an assignment under hard constraints (and a cap), which
 `coterie.assign` solves wherever it can be solved. It needs costs. Single linkage makes clusters of any shape,
 so there the largest stay as they are, and who is in none of them goes to the nearest item. Elsewhere the
 clusters are merged on as if nothing kept them apart, and every item goes to the nearest group that may have
@@ -59,8 +59,8 @@ def repaired(
         return "no legal labels were found within the budget, and none were ruled out"
     except InfeasibleConstraintsError as error:
         raise InfeasibleConstraintsError(
-            f"{k} clusters cannot hold all items under these statements and size_max. Raise n_clusters or "
-            'size_max, drop statements, or take on_dead_end="warn".',
+            f"{k} clusters cannot hold all items under these constraints and size_max. Raise n_clusters or "
+            'size_max, drop constraints, or take on_dead_end="warn".',
             error.certificate,
         ) from None
     if labels is None:

@@ -16,7 +16,7 @@ class Vetoes(NamedTuple):
 
     `tag[e]` is carried by unit `owner[e]`; the tags of a root are a linked list, `first` to `last` by
     `following`, `n_carried` of them. `table` is a hash table of root * n_tags + tag (-1: free) with `used[0]`
-    keys. `codes[s]` is the code of each root in an `across` statement (-1: none).
+    keys. `codes[s]` is the code of each root in an `across` constraint (-1: none).
     """
 
     parent: Index

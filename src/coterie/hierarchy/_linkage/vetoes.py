@@ -1,4 +1,4 @@
-"""Which units may not share a cluster: statements as tags and codes, loads against a cap.
+"""Which units may not share a cluster: constraints as tags and codes, loads against a cap.
 
 A unit is a must-link component. See `greedy` for what the compiled loops make of it.
 """
@@ -56,7 +56,7 @@ class Rules:
         return len(self.size)
 
     def forbid(self, D: Floats) -> None:
-        """Write infinity into a matrix over units where statements keep two apart."""
+        """Write infinity into a matrix over units where constraints keep two apart."""
         cut = np.searchsorted(self.tag, self.n_pair_tags)
         ends = self.owner[:cut].reshape(-1, 2)
         D[ends[:, 0], ends[:, 1]] = np.inf
@@ -98,7 +98,7 @@ class Rules:
 
 
 def find_rules(known: Constraints, load: Floats, cap: float) -> Rules:
-    """Turn statements into rules; `load` is that of the items, empty if each counts 1."""
+    """Turn constraints into rules; `load` is that of the items, empty if each counts 1."""
     graph = known.contracted
     n = graph.n_components
     pairs, pair_row = graph.edges()

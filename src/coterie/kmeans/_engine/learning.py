@@ -30,7 +30,7 @@ LEARNING_RULES = {
 
 
 class LearningClusterer(PrototypeClusterer):
-    """Broken pairs cost a distance, and the distance is learned; hard statements hold."""
+    """Broken pairs cost a distance, and the distance is learned; hard constraints hold."""
 
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     _fixed_price: ClassVar[bool] = False

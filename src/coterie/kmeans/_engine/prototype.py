@@ -55,7 +55,7 @@ class PrototypeClusterer(
 
     # the part of the distortion that the objective counts; None: as the distortion says
     _objective_factor: ClassVar[float | None] = 1.0
-    # whether a broken statement of weight 1 costs the same everywhere
+    # whether a broken constraint of weight 1 costs the same everywhere
     _fixed_price: ClassVar[bool] = True
 
     n_clusters: int

@@ -142,7 +142,7 @@ class BoundedLoop(PrototypeLoop):
             costs[items, clusters] = own
 
     def _penalty(self) -> float:
-        """What broken soft statements and outliers add to the objective."""
+        """What broken soft constraints and outliers add to the objective."""
         total = 0.0
         if self.pair_penalty is not None:
             total += self.pair_penalty(self.labels)

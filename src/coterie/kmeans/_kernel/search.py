@@ -49,7 +49,7 @@ class KernelLabels:
 class Descent(ABC):
     """Moves of units as long as they pay, for an objective whose sums over clusters are kept meanwhile.
 
-    Single moves come first. Only where none pays, units that statements join or hold apart move together.
+    Single moves come first. Only where none pays, units that constraints join or hold apart move together.
     """
 
     @property
@@ -170,7 +170,7 @@ class KernelSearch(Descent):
         stated_units: Units | None = None,
     ) -> None:
         self.units, self.hard, self.chunklets, self.constant, self.rng = units, hard, chunklets, constant, rng
-        # of a positive semidefinite kernel with statements, the statements alone: only they can be negative
+        # of a positive semidefinite kernel with constraints, the constraints alone: only they can be negative
         self.stated_units = stated_units
         self._shift: float | None = None
         self.k = hard.k

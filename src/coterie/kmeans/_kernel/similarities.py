@@ -1,8 +1,8 @@
 """Units of kernel k-means: items that hard must-links join, their masses, and how similar they are.
 
 What is minimised is a constant less the sum over clusters of q / s: s is the mass of a cluster, q the sum
-over all ordered pairs in it of mass x mass x kernel, plus what the soft statements say of them: a must-link
-adds its price to the similarity of its two items, a cannot-link takes it off. So a statement is an entry of
+over all ordered pairs in it of mass x mass x kernel, plus what the soft constraints say of them: a must-link
+adds its price to the similarity of its two items, a cannot-link takes it off. So a constraint is an entry of
 the similarities, and its price is divided by the mass of the cluster that holds both.
 """
 
@@ -109,12 +109,12 @@ class Units:
         return np.maximum(found, 0.0)
 
     def only(self, pairs: Any, rows: Any, factor: Floats) -> Units:
-        """Without the kernel: what statements say alone."""
+        """Without the kernel: what constraints say alone."""
         nothing = np.zeros((0, 0)), np.zeros((self.m, 0))
         return replace(self, table=nothing[0], X=nothing[1], graph=pairs, rows=rows, factor=factor)
 
     def plus(self, pairs: Any, rows: Any, factor: Floats) -> Units:
-        """With what statements say on top."""
+        """With what constraints say on top."""
         graph = sparse.csr_matrix(self.graph + pairs)
         graph.sum_duplicates()
         both = sparse.hstack([self.rows, rows], format="csr") if rows.shape[1] else self.rows

@@ -26,7 +26,7 @@ _MAX_COMPONENTS = 1000
 
 
 class KernelStarts:
-    """Labels of the units to start from; `units` are without the statements, which have no distance."""
+    """Labels of the units to start from; `units` are without the constraints, which have no distance."""
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ from coterie.kmeans._engine.starts import RandomState
 
 
 class PricedPairs(SoftSolver):
-    """Soft pairs at the price of a distance; hard statements hold."""
+    """Soft pairs at the price of a distance; hard constraints hold."""
 
     def __init__(
         self, known: Constraints, pairs: StatedPairs, weight: float, k: int, rng: RandomState, distortion: Any

@@ -86,7 +86,7 @@ def _paid(D: Any, C: Any, i: Any, j: Any, cannot: Any, strength: Any, together: 
 
 
 class PricedByCentres(PricedPairs):
-    """Soft pairs cost distances to centres, or between them; hard statements hold."""
+    """Soft pairs cost distances to centres, or between them; hard constraints hold."""
 
     may_rise = True
     rounds_a_pass = 100

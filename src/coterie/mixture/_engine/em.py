@@ -1,6 +1,6 @@
 """EM (expectation and maximisation) for free items and a constrained core.
 
-Items that no statement names are independent given the model: their shares are found and used up block by
+Items that no constraint names are independent given the model: their shares are found and used up block by
 block, and never stored. The items of the core are gathered into the units of the network, whose labels the
 inference finds together. A temperature flattens all shares alike; a factor for the core lets few constrained
 items count for many.

@@ -81,7 +81,7 @@ START_RULES = {
 
 
 class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC):
-    """A mixture of components; subclasses say what statements mean, and how labels are inferred."""
+    """A mixture of components; subclasses say what constraints mean, and how labels are inferred."""
 
     # the likelihood never falls without `reg_covar`; with it, it may do so by a hair
     monotone: ClassVar[bool] = False
@@ -357,7 +357,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         )
 
     def predict(self, X: Any) -> Any:
-        """Most probable component of each row; statements speak of the training items only.
+        """Most probable component of each row; constraints speak of the training items only.
 
         Parameters
         ----------
@@ -432,13 +432,13 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
 
     @available_if(_is_density)
     def bic(self, X: Any) -> float:
-        """Bayesian information criterion on X, as in scikit-learn; statements are not counted."""
+        """Bayesian information criterion on X, as in scikit-learn; constraints are not counted."""
         density = self.score_samples(X)
         return float(-2.0 * density.sum() + self._n_parameters() * np.log(len(density)))
 
     @available_if(_is_density)
     def aic(self, X: Any) -> float:
-        """Akaike information criterion on X, as in scikit-learn; statements are not counted."""
+        """Akaike information criterion on X, as in scikit-learn; constraints are not counted."""
         return float(-2.0 * self.score_samples(X).sum() + 2.0 * self._n_parameters())
 
     @available_if(_is_density)

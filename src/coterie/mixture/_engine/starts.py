@@ -1,4 +1,4 @@
-"""Where a mixture starts: clusters of k-means that knows the statements, rows of the data, or chance."""
+"""Where a mixture starts: clusters of k-means that knows the constraints, rows of the data, or chance."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def start_model(
     rng: np.random.RandomState,
     n_kmeans: int = 1,
 ) -> Model:
-    """A model to start from: by one of `STARTS`; `obeys` says which statements k-means obeys.
+    """A model to start from: by one of `STARTS`; `obeys` says which constraints k-means obeys.
 
-    Clusters of k-means under the statements; means at rows that k-means++ draws, or that chance draws, with
+    Clusters of k-means under the constraints; means at rows that k-means++ draws, or that chance draws, with
     the spread of all data; or random shares.
     """
     k, X = emission.k, data.X

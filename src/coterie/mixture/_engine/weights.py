@@ -1,13 +1,13 @@
 """The mixing weights: their prior under what is known, and the ways to update them.
 
-Given that the statements hold, labels are no longer drawn independently, so the weights that explain the
+Given that the constraints hold, labels are no longer drawn independently, so the weights that explain the
 counts best are not the counts' shares. With a = log weights the step maximises
 
     sum_l N_l a_l - log Z(a),
 
-where log Z is the log-probability of the statements under the prior: a concave problem whose gradient is the
+where log Z is the log-probability of the constraints under the prior: a concave problem whose gradient is the
 gap between the counts found and the counts that the prior expects. "joint" drops log Z, which is exact for
-the joint likelihood of data and statements. The pseudo-likelihood (chapter 3) treats cannot-links as if no
+the joint likelihood of data and constraints. The pseudo-likelihood (chapter 3) treats cannot-links as if no
 two shared a unit: here only as many are counted as truly share none, since counting them all can drive a
 weight to zero.
 """
@@ -56,10 +56,10 @@ class Expected(NamedTuple):
 
 
 class Prior:
-    """The prior of the labels, given that the statements between unclamped units hold.
+    """The prior of the labels, given that the constraints between unclamped units hold.
 
     Pieces of the network that look alike are worked out once. `n_free` is the number of items that no
-    statement names, `most_cells` as in `Inference`, `dropped` the couplings to leave out.
+    constraint names, `most_cells` as in `Inference`, `dropped` the couplings to leave out.
     """
 
     def __init__(self, network: Network, n_free: float, most_cells: int, dropped: Index) -> None:
@@ -214,7 +214,7 @@ class WeightGrid:
 
 
 class JointWeights:
-    """Shares of the counts: best for the joint likelihood of data and statements."""
+    """Shares of the counts: best for the joint likelihood of data and constraints."""
 
     kind = "joint"
 
@@ -252,7 +252,7 @@ PLAIN_WEIGHTS = {"joint": JointWeights, "fixed": FixedWeights, "uniform": Unifor
 
 
 class ExactWeights(JointWeights):
-    """The weights that explain the counts best, given that the statements of a prior hold."""
+    """The weights that explain the counts best, given that the constraints of a prior hold."""
 
     kind = "conditional"
 
@@ -264,7 +264,7 @@ class ExactWeights(JointWeights):
         return self.search.best(counts, log_weights)
 
     def log_z(self, log_weights: Floats) -> float:
-        """Log-probability of the statements."""
+        """Log-probability of the constraints."""
         return self.prior.expect(log_weights).log_z
 
 

@@ -286,7 +286,7 @@ class Inference:
             return "independent", "nothing is stated, so items are independent given the model"
         parity = " (cannot-links between two components are opposites)" if network.flip.any() else ""
         if not len(network.ends):
-            return "exact", f"statements leave no couplings between units{parity}"
+            return "exact", f"constraints leave no couplings between units{parity}"
         if (self._role > 0).all():
             return "exact", "all couplings are with labelled items"
         wide = (

@@ -2,7 +2,7 @@
 
 Must-links that hold are contracted into units (chunklets). What is left between two units is one number, the
 coupling: what it is worth, in log-odds, that their labels are equal; minus infinity forbids it. Labels clamp
-a unit: the h-th class, in sorted order, is label h (of several label statements, the longest one clamps).
+a unit: the h-th class, in sorted order, is label h (of several sets of labels, the longest one clamps).
 With two labels a forbidden coupling says that one label is the other's opposite, so both ends become one
 unit in which some items are flipped: such networks need no couplings at all. Groups are written out as
 couplings between units, up to a limit.
@@ -26,7 +26,7 @@ from coterie.constraints._feasible import pairs_across
 from coterie.constraints._model import MOST_GROUP_PAIRS, NO_PAIRS, find_components, stated_pairs, units_of
 from coterie.exceptions import UnsupportedConstraintError
 
-# A soft statement is worth so many nats at most, so that what the items say is not rounded away beside it.
+# A soft constraint is worth so many nats at most, so that what the items say is not rounded away beside it.
 MOST_WORTH = 1e6
 Coupling = Callable[[Pairs, Literal[1, -1]], Floats]
 
@@ -40,7 +40,7 @@ class Network:
     k : int
         Number of labels.
     items : array
-        The items that statements name, sorted; all others are free.
+        The items that constraints name, sorted; all others are free.
     unit, flip : arrays like `items`
         The unit of each, and whether its label is the unit's opposite (two labels only).
     n_units : int
@@ -147,7 +147,7 @@ def read_network(
     k : int
         Number of labels.
     obey : {"all", "hard"}
-        Whether every statement is binding, or the hard ones alone.
+        Whether every constraint is binding, or the hard ones alone.
     coupling : callable, optional
         Gives the worth of soft pairs (a table of them, and 1 for must-links, -1 for cannot-links), not
         negative.
@@ -238,7 +238,7 @@ def _forbidden(binding: Constraints, component: Index, named: int | None) -> Ind
 
 def _too_many(group: Group, n_pairs: int) -> UnsupportedConstraintError:
     return UnsupportedConstraintError(
-        f"the {group.kind} statement on {len(group.items):,} items stands for {n_pairs:,} pairs of units; "
+        f"the {group.kind} constraint on {len(group.items):,} items stands for {n_pairs:,} pairs of units; "
         f"mixtures write them out, up to {MOST_GROUP_PAIRS:,}. Use COPKMeans or PCKMeans, which keep groups "
         "as groups, or state labels instead."
     )
@@ -271,7 +271,7 @@ def _parity(n_units: int, forbidden: Index) -> tuple[Index, NDArray[np.bool_]]:
     graph = sparse.coo_matrix((np.ones(len(head), dtype=np.int8), (head, tail)), (2 * n_units, 2 * n_units))
     piece = connected_components(graph, directed=False)[1]
     own, opposite = piece[:n_units], piece[n_units:]
-    # the feasibility of the statements is checked before: no unit is its own opposite
+    # the feasibility of the constraints is checked before: no unit is its own opposite
     _, joined = np.unique(np.minimum(own, opposite), return_inverse=True)
     return joined.astype(np.int64), own > opposite
 

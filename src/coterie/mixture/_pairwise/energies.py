@@ -132,7 +132,7 @@ def sweep(
 
 
 class Links(NamedTuple):
-    """What statements do to units: edges and entries of a core, for all units."""
+    """What constraints do to units: edges and entries of a core, for all units."""
 
     core_of: Index
     indptr: Index
@@ -189,7 +189,7 @@ class Links(NamedTuple):
         return self._replace(weight=factor * self.weight, member_weight=factor * self.member_weight)
 
     def split(self, k: int) -> float:
-        """The temperature below which the statements alone sort units into k clusters."""
+        """The temperature below which the constraints alone sort units into k clusters."""
         n = len(self.indptr) - 1
         owner = np.repeat(np.arange(n), np.diff(self.member_ptr))
         to = self.core_of[self.to]

@@ -1,9 +1,9 @@
 """The search of pairwise clustering: the mean field is cooled down, then labels are certain and go down.
 
 A start begins with no unit in any cluster more than in another. As the temperature falls clusters part, each
-time along the direction that matters most. Statements act from the beginning, but no stronger than the data
+time along the direction that matters most. Constraints act from the beginning, but no stronger than the data
 at first: strong ones alone would sort the units they name before the data are heard. At temperature 0 units
-move one by one, then several where statements tie them together, and the objective never rises.
+move one by one, then several where constraints tie them together, and the objective never rises.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class PairwiseSearch(Descent):
         return labels
 
     def _excess_costs(self, cost: Floats) -> Floats:
-        """Costs of the units that statements name, above the least."""
+        """Costs of the units that constraints name, above the least."""
         excess_cost = cost[self.units]
         return excess_cost - excess_cost.min(axis=1, keepdims=True)
 
@@ -131,7 +131,7 @@ class PairwiseSearch(Descent):
         return self.energies.sweep(rotated(np.arange(self.m), self.rng), 0.0) > 0
 
     def _together(self) -> bool:
-        """Where statements stand in the way of single moves: ask the solver, and take what really pays.
+        """Where constraints stand in the way of single moves: ask the solver, and take what really pays.
 
         The solver knows what each unit would cost alone. It goes on from the labels, then begins anew.
         """
@@ -146,7 +146,7 @@ class PairwiseSearch(Descent):
         return moved
 
     def _take(self, proposed: Labels) -> bool:
-        """Follow a proposal in those connected parts of the statements in which the objective falls."""
+        """Follow a proposal in those connected parts of the constraints in which the objective falls."""
         energies, now, moved = self.energies, self.labels[self.units], False
         changed = np.flatnonzero(proposed != now)
         order = changed[np.argsort(self.components[changed], kind="stable")]

@@ -98,7 +98,7 @@ def make_cards(
 
 
 class Holding:
-    """Which statement keeps an item from moving; looks at those that name one of a few items."""
+    """Which constraint keeps an item from moving; looks at those that name one of a few items."""
 
     def __init__(self, outcomes: Outcomes, sizes: SizeFacts, graph: Any, items: list[int]) -> None:
         self.outcomes, self._sizes, self._graph = outcomes, sizes, graph
@@ -131,7 +131,7 @@ class Holding:
         return f"{there} nearer by a hair" if ratio < 1.02 else f"{there} nearer"
 
     def holds(self, item: int, target: int) -> str | None:
-        """The statement that moving an item into another cluster would break."""
+        """The constraint that moving an item into another cluster would break."""
         labels = self.outcomes.labels
         for kind, partner in self._pairs.get(item, ()):
             if labels[partner] == (labels[item] if kind == "must-link" else target):

@@ -16,7 +16,7 @@ from coterie.report._facts.rows import Floats, Ints
 from coterie.report._facts.statements import strength_of
 from coterie.report._page.html import cut
 
-# Below the first an item (or a statement) is in doubt; below the second it might as well be elsewhere.
+# Below the first an item (or a constraint) is in doubt; below the second it might as well be elsewhere.
 IN_DOUBT, WIDE_OPEN = 0.9, 0.6
 MOST_ITEMS = 15
 MOST_PAIRS = 20

@@ -1,4 +1,4 @@
-"""Which statements are drawn on the map: all of few; of many, the broken ones and a sample of the met."""
+"""Which constraints are drawn on the map: all of few; of many, the broken ones and a sample of the met."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_MET_BESIDE = 100
 
 @dataclass(frozen=True)
 class Line:
-    """A statement on the map: its kind, whether it is broken, and its two items."""
+    """A constraint on the map: its kind, whether it is broken, and its two items."""
 
     kind: str
     broken: bool
@@ -26,7 +26,7 @@ class Line:
 
 @dataclass(frozen=True)
 class DrawnLinks:
-    """What is drawn of the statements; `ringed` are items that break a group."""
+    """What is drawn of the constraints; `ringed` are items that break a group."""
 
     lines: tuple[Line, ...]
     ringed: Ints

@@ -1,7 +1,7 @@
 """Where each item stands on the map: given coordinates, the only two features, components or distances.
 
-Above 50,000 items a seeded sample is drawn. The ends of the statements that are drawn are always in it, so
-that no line hangs in the air, and up to 5,000 other items that statements name.
+Above 50,000 items a seeded sample is drawn. The ends of the constraints that are drawn are always in it, so
+that no line hangs in the air, and up to 5,000 other items that constraints name.
 """
 
 from __future__ import annotations

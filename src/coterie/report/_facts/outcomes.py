@@ -1,4 +1,4 @@
-"""What became of each statement, and why: met or broken, and what the cheapest way to meet it would cost.
+"""What became of each constraint, and why: met or broken, and what the cheapest way to meet it would cost.
 
 All pairs are judged at once. Distances are asked for the ends of broken pairs only, and a reason becomes
 words when somebody reads it, so that a hundred thousand pairs take about a second.
@@ -54,7 +54,7 @@ class Judged:
 
 
 class Outcomes:
-    """What became of all statements of a fit."""
+    """What became of all constraints of a fit."""
 
     def __init__(
         self,
@@ -229,7 +229,7 @@ class Outcomes:
 def constraint_outcomes(
     model: Any, X: Any, constraints: Any = None, plain: Any = None, *, sample_weight: Any = None
 ) -> dict[str, list[Any]]:
-    """What became of each statement: a table for a file.
+    """What became of each constraint: a table for a file.
 
     Parameters
     ----------
@@ -238,9 +238,9 @@ def constraint_outcomes(
     X : array, sparse matrix or data frame
         The rows of the fit.
     constraints : Constraints or partial labels, optional
-        The statements; by default those of the fit.
+        The constraints; by default those of the fit.
     plain : array of shape (n_items,), optional
-        Labels without what is known: they tell a statement that holds anyway from one that made a difference.
+        Labels without what is known: they tell what holds anyway from what made a difference.
     sample_weight : array of shape (n_items,), optional
         The weights of the fit, which count in what a move costs; without them no costs are told.
 

@@ -1,4 +1,4 @@
-"""The statements that the page lists: broken ones first, then met ones, never too many."""
+"""The constraints that the page lists: broken ones first, then met ones, never too many."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class PairRow:
 
 @dataclass(frozen=True)
 class GroupRow:
-    """One group statement: what it says, how much of it holds, and what does not."""
+    """One group: what it says, how much of it holds, and what does not."""
 
     kind: str
     text: str
     strength: str
     source: str | None
-    n_pairs: int
+    n_stated: int
     n_broken: int
     n_broken_plain: int | None
     broken: tuple[str, ...]
@@ -46,7 +46,7 @@ class GroupRow:
 
 @dataclass(frozen=True)
 class StatementFacts:
-    """What the page lists, how many it does not, and the price of a broken statement of weight 1."""
+    """What the page lists, how many it does not, and the price of a broken constraint of weight 1."""
 
     pairs: tuple[PairRow, ...]
     groups: tuple[GroupRow, ...]
@@ -58,7 +58,7 @@ class StatementFacts:
 
 
 def list_statements(outcomes: Outcomes) -> StatementFacts:
-    """Choose the statements to list: the dearest broken ones, then those that made a difference."""
+    """Choose the constraints to list: the dearest broken ones, then those that made a difference."""
     both = outcomes.must, outcomes.cannot
     broken = [(judged, row) for judged in both for row in np.flatnonzero(judged.broken).tolist()]
     dearest = np.concatenate([judged.strength[judged.broken] for judged in both])
@@ -119,15 +119,15 @@ def _group(outcomes: Outcomes, group: Group) -> GroupRow:
     found = outcomes.group_violations(group, outcomes.labels)
     before = None
     if outcomes.plain is not None:
-        before = outcomes.group_violations(group, outcomes.plain).n_broken_pairs
+        before = outcomes.group_violations(group, outcomes.plain).n_broken
     words = [_broken(outcomes, one) for one in found.groups[:MOST_BROKEN]]
     return GroupRow(
         kind=group.kind,
         text=message,
         strength="hard" if group.weight is None else number(group.weight),
         source=group.source,
-        n_pairs=found.n_pairs,
-        n_broken=found.n_broken_pairs,
+        n_stated=found.n_stated,
+        n_broken=found.n_broken,
         n_broken_plain=before,
         broken=tuple(words),
         left_out=len(found.groups) - len(words),

@@ -27,7 +27,7 @@ class Comparison:
     n_moved: int  # items in another cluster, once the clusters are matched as well as can be
     ari: float
     leaves_out: bool  # whether either leaves items out: one more cluster in `n_moved` and `ari`
-    n_stated: int  # pairs, and how many are broken
+    n_stated: int  # constraints, and how many are broken
     n_broken: int
     n_broken_plain: int
     # summed distance to the best centres for the labels, if known and if both have as many clusters and leave
@@ -39,7 +39,7 @@ class Comparison:
 
 
 def plain_labels(model: Any, X: Any, *, sample_weight: Any = None) -> Ints | None:
-    """Labels of the same method without statements and bounds; None if the model was given none.
+    """Labels of the same method without constraints and bounds; None if the model was given none.
 
     It makes as many starts as `n_init` of the model says; above 100,000 items, one.
 

@@ -26,7 +26,7 @@ _MOST_STEPS = 1_000
 
 
 def draw_points(facts: Facts) -> Markup:
-    """The map: neighbours, points by cluster, statements as lines, broken ones on top."""
+    """The map: neighbours, points by cluster, constraints as lines, broken ones on top."""
     shown, height = facts.map, round(_WIDTH * facts.map.ratio)
     inner = np.array([_WIDTH - 2 * _MARGIN, height - 2 * _MARGIN])
     at = np.round(np.column_stack([shown.xy[:, 0], 1.0 - shown.xy[:, 1]]) * inner + _MARGIN, 1)

@@ -1,4 +1,4 @@
-"""The parts of the page that are tables: sizes, statements, and the comparison."""
+"""The parts of the page that are tables: sizes, constraints, and the comparison."""
 
 from __future__ import annotations
 
@@ -109,11 +109,11 @@ def trace_section(trace: Trace | None) -> Markup | None:
     return None if trace is None else together(remark(trace.text), course_of(trace))
 
 
-# ---- statements ---------------------------------------------------------------------------------------
+# ---- constraints ---------------------------------------------------------------------------------------
 
 
 def statements_section(facts: Facts) -> Markup | None:
-    """What became of each statement."""
+    """What became of each constraint."""
     found = facts.statements
     if not found.n_pairs and not found.groups:
         return None
@@ -164,9 +164,10 @@ def _source(source: str | None) -> Any:
 
 
 def _group_row(group: GroupRow) -> tuple[Any, list[Any]]:
-    held = f"{group.n_pairs - group.n_broken:,} of {count_of(group.n_pairs, 'pair')} hold"
+    noun = "label" if group.kind == "label" else "group"
+    held = f"{group.n_stated - group.n_broken:,} of {count_of(group.n_stated, noun)} hold"
     if group.n_broken_plain is not None:
-        held += f"; {group.n_pairs - group.n_broken_plain:,} would without being said"
+        held += f"; {group.n_stated - group.n_broken_plain:,} would without being said"
     broken = [*group.broken, *([f"and {group.left_out:,} more"] if group.left_out else [])]
     what = together(group.text, notes(broken, "groups"))
     outcome = together(pill("broken" if group.n_broken else "met"), " ", tag("span", held, class_="soft"))
