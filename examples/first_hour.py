@@ -138,4 +138,5 @@ if __name__ == "__main__":
         for told, promised, ended in walk(home / each, each):
             print(f"[{each}] exit code {ended}: coterie {told}", flush=True)
             wrong += [] if ended == promised else [f"coterie {told}: {ended}, not {promised}"]
-    sys.exit("\n".join(["These ended otherwise:", *wrong]) if wrong else 0)
+    if wrong:
+        sys.exit("\n".join(["These ended otherwise:", *wrong]))

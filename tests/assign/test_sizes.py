@@ -459,8 +459,10 @@ def test_shares_of_the_mean_size(seed):
     assert size_constrained_assignment(costs, 0.5).sizes.tolist()[1:] == [2, 2, 2]  # floor(2.875)
     assert size_constrained_assignment(costs, 1).sizes.tolist()[1:] == [1, 1, 1]
     assert size_constrained_assignment(costs, [0.0, 1.0, 0.5, 0.5]).sizes.tolist()[1:] == [5, 2, 2]
-    assert size_constrained_assignment(costs, [0.0, 5.0, 0.0, 2.0]).sizes.tolist()[1:] == [5, 0, 2]
-    assert size_constrained_assignment(costs, 2.0).sizes.tolist()[1:] == [2, 2, 2]
+    assert size_constrained_assignment(costs, [0, 5, 0, 2]).sizes.tolist()[1:] == [5, 0, 2]
+    assert size_constrained_assignment(costs, 2).sizes.tolist()[1:] == [2, 2, 2]
+    with pytest.raises(ValueError, match="Write 5 for"):
+        size_constrained_assignment(costs, [0.0, 5.0, 0.0, 2.0])
     assert size_constrained_assignment(costs, np.float64(0.5)).sizes.tolist()[1:] == [2, 2, 2]
     assert size_constrained_assignment(costs, np.int64(1)).sizes.tolist()[1:] == [1, 1, 1]
 

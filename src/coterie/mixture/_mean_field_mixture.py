@@ -67,8 +67,8 @@ class MeanFieldMixture(MixtureClusterer):
         when the components have parted.
     annealing : bool, default True
         Whether the first half of the starts begin at one place, with a temperature that falls. The others
-        begin as `init_params` says. Of the two the annealed one is kept if its components, without the pairs,
-        break fewer of them: few pairs can be obeyed one by one by components that heed them not.
+        begin as `init_params` says. An annealed one is kept if its components, by themselves, break clearly
+        fewer pairs: few pairs can be obeyed one by one by components that heed them not.
     tol, reg_covar, covariance_prior, max_iter, init_params, weights_init, means_init, precisions_init
         As in `ConstrainedGaussianMixture`; `max_iter` counts at the last temperature. Given means and
         precisions need `annealing=False`.
@@ -278,23 +278,13 @@ class MeanFieldMixture(MixtureClusterer):
             start = emission.copy()
             start.set_means(start.shaken(start.means, rng))
             with np.errstate(divide="ignore"):
-                return Model(start, np.log(weights), start.hottest())
+                return Model(start, np.log(weights), start.hottest(), wide=True)
 
         self._rng = rng
         return hot_first
 
     def _n_starts(self, warm: bool) -> int:
         return 2 if self.n_init == "auto" and self.annealing and not warm else super()._n_starts(warm)
-
-    def _beats(self, new: EMOutcome, old: EMOutcome, data: Sample, least: float) -> bool:
-        """An annealed start is better than another if its rule, by which no pair is obeyed, breaks fewer."""
-        if (len(new.path) > 1) == (len(old.path) > 1):
-            return super()._beats(new, old, data, least)
-        by_new, by_old = (
-            self._known.violations(one.model.shares(data.X)[0].argmax(axis=1)).n_broken_pairs
-            for one in (new, old)
-        )
-        return by_new < by_old or (by_new == by_old and len(old.path) > 1)
 
     def _temperatures(self, model: Model) -> list[float]:
         """From the first to the last."""

@@ -30,10 +30,12 @@ class Model:
     emission: Emission
     log_weights: Floats
     temperature: float = 1.0
+    # whether it began wide or hot, so that pairs could turn everything, and not at clusters
+    wide: bool = False
 
     def copy(self) -> Model:
         """The same, to be changed apart."""
-        return Model(self.emission.copy(), self.log_weights.copy(), self.temperature)
+        return Model(self.emission.copy(), self.log_weights.copy(), self.temperature, self.wide)
 
     def log_joint(self, X: Any) -> Floats:
         """Log-density of rows together with each component."""
