@@ -186,6 +186,9 @@ def test_clusters_have_the_names_of_labels(coterie, people, tmp_path):
         assert called == {0: "ann", 1: "kim", 2: "zoe", 3: "cluster 3"}
         known = found.filter(pl.col("team").is_not_null())
         assert known["team"].to_list() == known["cluster_name"].to_list()
+        answer = coterie("apply", "out", "teams.csv", "-o", "new.csv", "--force")
+        assert "with the columns cluster and cluster_name" in answer.out
+        assert pl.read_csv(tmp_path / "new.csv")["cluster_name"].to_list() == found["cluster_name"].to_list()
     assert json.loads((tmp_path / "out" / "run.json").read_text())["names"] == ["ann", "kim", "zoe", None]
     again = coterie(
         "cluster", "out/labels.csv", "-k", 3, "--id", "name", "--drop", "team", "--plan", "-o", "x"

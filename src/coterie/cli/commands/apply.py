@@ -10,6 +10,7 @@ from coterie.cli._job.output_folder import whole_file
 from coterie.cli._job.saved import load_model, row_keys
 from coterie.cli._speak.screen import Screen
 from coterie.cli._speak.trouble import DONE, Trouble, message_of
+from coterie.cli.commands.cluster import names_of
 
 if TYPE_CHECKING:
     from coterie.base import Account
@@ -40,8 +41,13 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
     notes += told
     column = free_name(table, "cluster")
     added = {column: labels}
+    columns: dict[str, Any] = {"label_column": column, "name_column": None, "probability_column": None}
+    if account.names:
+        columns["name_column"] = free_name(table, "cluster_name")
+        added[columns["name_column"]] = names_of(account, labels)
     if probability is not None:
-        added[free_name(table, "probability")] = probability
+        columns["probability_column"] = free_name(table, "probability")
+        added[columns["probability_column"]] = probability
     with whole_file(out, force) as file, screen.stage("writing"):
         write_table(table, file, added)
     import numpy as np
@@ -59,16 +65,15 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
     )
     if probability is not None:
         screen.say(f"{int((probability < IN_DOUBT).sum()):,} in doubt (probability below {IN_DOUBT:g})")
-    columns = f"column{'s' if len(added) > 1 else ''} {' and '.join(added)}"
-    screen.say(f"Wrote {out}, with the {columns}")
+    new = f"column{'s' if len(added) > 1 else ''} {' and '.join(added)}"
+    screen.say(f"Wrote {out}, with the {new}")
     screen.finish(
         {
             "out": str(out),
             "rows": table.n_rows,
             "sizes": sizes,
             "n_in_none": left,
-            "label_column": column,
-            "probability_column": next(iter(set(added) - {column}), None),
+            **columns,
             "notes": notes,
         }
     )

@@ -119,8 +119,7 @@ def _write(
     added, account = {facts["label_column"]: model.labels_}, model.account()
     if account.names:
         facts["name_column"] = free_name(job.table, "cluster_name")
-        names = [*(_called(account, h) for h in range(account.n_clusters)), ""]  # -1: in none
-        added[facts["name_column"]] = [names[h] for h in model.labels_.tolist()]
+        added[facts["name_column"]] = names_of(account, model.labels_)
     if account.certainty is not None:
         facts["probability_column"] = free_name(job.table, "probability")
         added[facts["probability_column"]] = account.certainty.own(model.labels_)
@@ -295,6 +294,12 @@ def _doubt(certainty: Certainty, labels: Any) -> dict[str, Any]:
         "cannot_links_dropped": 0 if dropped is None else int(dropped.cannot_table.n),
         "collapsed": list(certainty.collapsed),
     }
+
+
+def names_of(account: Account, labels: Any) -> list[str]:
+    """What the cluster of each item is called; nothing for one in none (-1)."""
+    names = [*(_called(account, h) for h in range(account.n_clusters)), ""]
+    return [names[h] for h in labels.tolist()]
 
 
 def _called(account: Account, h: int) -> str:
