@@ -49,9 +49,9 @@ class ConstrainedGaussianMixture(MixtureClusterer):
     max_iter : int, default 100
         Iterations of EM.
     n_init : int or "auto", default "auto"
-        Number of starts; the best is kept. "auto": one at the best of ten k-means; with constraints, three
-        wide ones ("k-means++") beside it, kept only if their components break clearly fewer pairs by
-        themselves. Of another `init_params` 4.
+        Number of starts; the best is kept. "auto": one at the best of ten k-means; with constraints, and no
+        more parameters than items, three wide ones ("k-means++") beside it, kept only if their components
+        break clearly fewer pairs by themselves. Of another `init_params` 4.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default "kmeans"
         Where a start begins: at clusters of `COPKMeans`, which obey; at means that k-means++ or chance draws
         from the rows, with the spread of all data: from there constraints can still turn everything, and the

@@ -268,7 +268,7 @@ class MeanFieldMixture(MixtureClusterer):
         weights = np.full(self.n_components, 1.0 / self.n_components)
         if self.weights_init is not None:
             weights = given_weights(self.weights_init, self.n_components)
-        number, n_starts = -1, self._n_starts(False)
+        number, n_starts = -1, self._n_starts(False, data.n, emission)
 
         def hot_first() -> Model:
             nonlocal number
@@ -283,8 +283,9 @@ class MeanFieldMixture(MixtureClusterer):
         self._rng = rng
         return hot_first
 
-    def _n_starts(self, warm: bool) -> int:
-        return 2 if self.n_init == "auto" and self.annealing and not warm else super()._n_starts(warm)
+    def _n_starts(self, warm: bool, n: int, emission: Emission) -> int:
+        annealed = self.n_init == "auto" and self.annealing and not warm
+        return 2 if annealed else super()._n_starts(warm, n, emission)
 
     def _temperatures(self, model: Model) -> list[float]:
         """From the first to the last."""

@@ -187,7 +187,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         rng = check_random_state(self.random_state)
         with one_blas_thread():
             begin = self._begin_at(before, data, known, emission, rng)
-            n_starts = self._n_starts(before is not None)
+            n_starts = self._n_starts(before is not None, data.n, emission)
             model = begin()
             inference = self._inference(data, model, rng) if len(data.network.items) else None
             weights = self._weights(data, known, inference)
@@ -195,11 +195,13 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
             self._keep(best, data, inference, weights)
         return self
 
-    def _n_starts(self, warm: bool) -> int:
+    def _n_starts(self, warm: bool, n: int, emission: Emission) -> int:
         if warm or self.means_init is not None:
             return 1
         if self.n_init == "auto":
-            return 1 if self.init_params == "kmeans" and not self._known else AUTO_STARTS
+            # with more parameters than items, components that began wide learn the pairs by heart
+            wide = bool(self._known) and emission.n_parameters() <= n
+            return AUTO_STARTS if wide or self.init_params != "kmeans" else 1
         return int(self.n_init)
 
     def _begin_at(
