@@ -70,10 +70,7 @@ def read_data(request: Request, screen: Screen, only: Sequence[str] | None = Non
 
 
 def prepare(request: Request, screen: Screen, features: bool = True) -> Job:
-    """Read everything, check it, and choose a method; nothing is fitted yet.
-
-    Without `features` only what is stated is read.
-    """
+    """Read everything (without `features` only what is stated), check it, choose a method; fit nothing."""
     from coterie.tables import plan_features
 
     table = read_data(request, screen, only=None if features else list(request.roles()))
@@ -104,11 +101,9 @@ def prepare(request: Request, screen: Screen, features: bool = True) -> Job:
 
         with screen.stage(f"reading {request.connected.name}"):
             neighbours = read_neighbours(request.connected, table, request.id_column)
-    metric = (
-        plan.metric
-        if features and request.metric == "auto"
-        else request.metric.replace("auto", "sqeuclidean")
-    )
+    metric = request.metric
+    if metric == "auto":
+        metric = plan.metric if features else "sqeuclidean"
     with screen.stage("choosing a method"):
         choice, parameters = choose_method(request, table.n_rows, known, metric)
     return Job(
@@ -123,9 +118,8 @@ def _names(values: Sequence[str], table: Table) -> list[str]:
         if value in table.names:
             found.append(value)
         else:
-            found += [
-                name.strip() for name in next(csv.reader([value], skipinitialspace=True), []) if name.strip()
-            ]
+            cells = next(csv.reader([value], skipinitialspace=True), [])
+            found += [name.strip() for name in cells if name.strip()]
     return found
 
 

@@ -72,9 +72,7 @@ class Category(_Words):
 
     def features(self) -> list[Feature]:
         """One a value."""
-        return [
-            Feature(f"{self.name} = {level}", self.name, "category", level=level) for level in self.levels
-        ]
+        return [Feature(f"{self.name} = {one}", self.name, "category", level=one) for one in self.levels]
 
     def unseen(self, matrix: Any) -> str | None:
         """A sentence on values that were not learned, if there are any."""
