@@ -36,8 +36,9 @@ class Job:
     metric: str
     parameters: dict[str, Any]
     fit_kwargs: dict[str, Any] = field(default_factory=dict)
-    coordinates: Any = None
-    coordinate_names: tuple[str, str] | None = None
+    place: dict[str, Any] = field(
+        default_factory=dict
+    )  # of the items on the map: coordinates, and their names
     neighbours: NeighbourGraph | None = None
     chosen_k: ChosenK | None = None
 
@@ -82,7 +83,7 @@ def prepare(request: Request, screen: Screen, features: bool = True) -> Job:
         where = f"{request.data.name} has {table.n_rows:,} rows; ask for fewer clusters"
         raise Trouble(f"-k {request.clusters}, but {where}")
     fit_kwargs = _fit_kwargs(request, table)
-    coordinates, names = coordinates_of(request, table)
+    place = coordinates_of(request, table)
     plan: Any = None
     if features:
         with screen.stage("looking at the columns"):
@@ -106,9 +107,7 @@ def prepare(request: Request, screen: Screen, features: bool = True) -> Job:
         metric = plan.metric if features else "sqeuclidean"
     with screen.stage("choosing a method"):
         choice, parameters = choose_method(request, table.n_rows, known, metric)
-    return Job(
-        request, table, plan, known, choice, metric, parameters, fit_kwargs, coordinates, names, neighbours
-    )
+    return Job(request, table, plan, known, choice, metric, parameters, fit_kwargs, place, neighbours)
 
 
 def _names(values: Sequence[str], table: Table) -> list[str]:
@@ -237,13 +236,13 @@ def _amounts(table: Table, column: str, option: str) -> Any:
     return amounts
 
 
-def coordinates_of(request: Request, table: Table) -> tuple[Any, tuple[str, str] | None]:
-    """The columns that place the items on the map."""
+def coordinates_of(request: Request, table: Table) -> dict[str, Any]:
+    """The columns that place the items on the map, as words of `write_report`."""
     if request.map_columns is None:
-        return None, None
+        return {}
     import numpy as np
 
     names = _names([request.map_columns], table)
     if len(names) != 2 or names[0] == names[1]:
         raise Trouble(f"--map {request.map_columns}: give two columns, such as --map longitude,latitude")
-    return np.column_stack([table.numbers(name) for name in names]), (names[0], names[1])
+    return {"coordinates": np.column_stack([table.numbers(one) for one in names]), "coordinate_names": names}
