@@ -42,10 +42,7 @@ def failing_in_words(name: str = "") -> Iterator[None]:
 
 
 def rehearse(job: Job) -> None:
-    """Raise what the run would raise for its bounds, neighbours and constraints, whatever the features are.
-
-    The method itself decides: it makes one step on rows that stand in a line.
-    """
+    """Raise what the run would raise whatever the features are: one step on rows that stand in a line."""
     import numpy as np
 
     model = job.estimator()

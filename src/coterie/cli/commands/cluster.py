@@ -208,17 +208,11 @@ def _plainly(value: Any) -> Any:
 
 
 def _plan(job: Job) -> dict[str, Any]:
-    method = job.choice.method
+    method, table = job.choice.method, job.table
     return {
-        "data": {
-            "path": str(job.table.path.resolve()),
-            "rows": job.table.n_rows,
-            "columns": len(job.table.names),
-        },
-        "features": [*job.table.notes, *job.plan.notes],
-        "columns": [
-            {"name": column.name, "use": column.use, "reason": column.reason} for column in job.plan.columns
-        ],
+        "data": {"path": str(table.path.resolve()), "rows": table.n_rows, "columns": len(table.names)},
+        "features": [*table.notes, *job.plan.notes],
+        "columns": [{"name": one.name, "use": one.use, "reason": one.reason} for one in job.plan.columns],
         "statements": {
             "must_links": job.known.must_table.n,
             "cannot_links": job.known.cannot_table.n,
