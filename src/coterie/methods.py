@@ -51,15 +51,9 @@ ONE_START_ABOVE = 100_000
 
 @dataclass(frozen=True)
 class Method:
-    """A clusterer, and what it is for.
+    """A clusterer, and what it is for."""
 
-    Parameters
-    ----------
-    home : str
-        Where the class is found: "package:Class".
-    """
-
-    home: str
+    home: str  # where the class is found: "package:Class"
 
     @property
     def name(self) -> str:
@@ -160,9 +154,8 @@ class Method:
     def build(self, n_clusters: int | None, *, metric: str = "sqeuclidean", **parameters: Any) -> Any:
         """Make an estimator; `metric` is one of `metrics`. Without `takes_k` the number is not passed on."""
         if metric not in self.metrics:
-            raise ValueError(
-                f"{self.name} has no distance {metric!r}; it has {', '.join(sorted(self.metrics))}."
-            )
+            there = ", ".join(sorted(self.metrics))
+            raise ValueError(f"{self.name} has no distance {metric!r}; it has {there}.")
         kwargs = {**self.about.with_metric.get(metric, {}), **parameters}
         if self.metrics[metric] is not None:
             kwargs["metric"] = self.metrics[metric]
@@ -200,9 +193,8 @@ def _written(package: str, name: str) -> dict[str, Any]:
     module = find_home(package, name)
     loader: Any = importlib.util.find_spec(module).loader  # type: ignore[union-attr]
     body = ast.parse(loader.get_source(module)).body
-    homes = {
-        one.name: str(line.module) for line in body if isinstance(line, ast.ImportFrom) for one in line.names
-    }
+    imports = [line for line in body if isinstance(line, ast.ImportFrom)]
+    homes = {one.name: str(line.module) for line in imports for one in line.names}
     kind = next((line for line in body if isinstance(line, ast.ClassDef) and line.name == name), None)
     found: dict[str, Any] = {}
     if kind is None:  # made on the spot, as a stand-in for what scikit-learn lacks
@@ -234,39 +226,17 @@ def _bounded(bounds: frozenset[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Task:
-    """What a method has to deal with, as far as the choice depends on it.
-
-    Attributes
-    ----------
-    n_items : int
-        How many items.
-    n_clusters : int or None
-        How many clusters; None: that is to be found.
-    constraints : Constraints or None
-        What is known.
-    bounds : frozenset of str
-        As in `Method.bounds`.
-    metric : str
-        "sqeuclidean" or "cosine" (text).
-    connected : bool
-        Whether clusters must be connected along a graph.
-    weighted : bool
-        Whether items have an importance.
-    n_features : int
-        How many features; 0: not known yet.
-    sparse : bool
-        Whether most values are zero and not stored.
-    """
+    """What a method has to deal with, as far as the choice depends on it."""
 
     n_items: int
-    n_clusters: int | None
-    constraints: Constraints | None = None
-    bounds: frozenset[str] = frozenset()
-    metric: str = "sqeuclidean"
-    connected: bool = False
-    weighted: bool = False
-    n_features: int = 0
-    sparse: bool = False
+    n_clusters: int | None  # None: that is to be found
+    constraints: Constraints | None = None  # what is known
+    bounds: frozenset[str] = frozenset()  # as in `Method.bounds`
+    metric: str = "sqeuclidean"  # or "cosine" (text)
+    connected: bool = False  # whether clusters must be connected along a graph
+    weighted: bool = False  # whether items have an importance
+    n_features: int = 0  # 0: not known yet
+    sparse: bool = False  # whether most values are zero and not stored
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -305,9 +275,8 @@ def find_method(name: str) -> Method:
         return by_name[plain(name)]
     near = difflib.get_close_matches(plain(name), by_name, n=1, cutoff=0.5)
     hint = f" Did you mean {by_name[near[0]].name}?" if near else ""
-    raise ValueError(
-        f"There is no method {name!r}.{hint} There are: {', '.join(method.name for method in METHODS)}."
-    )
+    there = ", ".join(method.name for method in METHODS)
+    raise ValueError(f"There is no method {name!r}.{hint} There are: {there}.")
 
 
 def table_of_methods() -> str:

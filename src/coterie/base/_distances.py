@@ -107,10 +107,7 @@ def distances_between(X: Any, Y: Any, metric: Any, kwargs: Mapping[str, Any] | N
 
 
 def first_of_least(total: Floats, mass: Floats) -> int:
-    """The first entry that is least but for rounding: two items of a pair have equal sums.
-
-    An item without weight does not stand for others, as if it were not there.
-    """
+    """The first entry with weight that is least but for rounding: two items of a pair have equal sums."""
     total = np.where(mass > 0, total, np.inf) if (mass > 0).any() else total
     return int(np.argmax(total <= total.min() * (1.0 + 1e-9)))
 

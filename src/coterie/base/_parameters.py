@@ -52,9 +52,7 @@ def one_of(*values: Any) -> Rule:
     """One of some values, None included if listed."""
 
     def holds(value: Any) -> bool:
-        return any(
-            value is option or (isinstance(value, type(option)) and value == option) for option in values
-        )
+        return any(value is one or (isinstance(value, type(one)) and value == one) for one in values)
 
     listed = [repr(value) for value in values]
     return Rule(holds, listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} or {listed[-1]}")

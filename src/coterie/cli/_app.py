@@ -34,10 +34,7 @@ _BY_NAME = inspect.Parameter.KEYWORD_ONLY
 
 
 def _command(names: Iterable[str], **other: Any) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """A command that is given a request with these options, and has options of its own after them.
-
-    `other`: options that are declared otherwise here; one that takes no None must be given.
-    """
+    """A command that is given a request with these options, `other` declared anew, and has its own behind."""
     types = {**get_type_hints(Request, include_extras=True), **other}
 
     def make(work: Callable[..., int]) -> Callable[..., int]:
@@ -110,10 +107,7 @@ def methods(json: Json = False) -> int:
 
 @app.command()
 def apply(
-    model: Annotated[
-        Path,
-        typer.Argument(help="The folder of a run, or its model.skops.", readable=False),
-    ],
+    model: Annotated[Path, typer.Argument(help="The folder of a run, or its model.skops.", readable=False)],
     data: Annotated[Path, typer.Argument(help="New rows, with the columns of the run.", readable=False)],
     out: option.File = None,
     impute: option.Impute = False,

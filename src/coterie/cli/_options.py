@@ -22,26 +22,15 @@ def _option(panel: str | None, names: str, text: str, **more: Any) -> Any:
     return typer.Option(*names.split(), help=text, rich_help_panel=panel, **more)
 
 
-_know, _column, _shown = (
-    partial(_option, KNOW),
-    partial(_option, COLUMNS),
-    partial(_option, show_default=True),
-)
+_know, _column = (partial(_option, panel) for panel in (KNOW, COLUMNS))
+_shown = partial(_option, show_default=True)
 _k = partial(_option, None, "-k --clusters")
 K = Annotated[str, _k("Number of clusters; 2-10 or auto: it is chosen.")]
 AnyK = Annotated[int | None, _k("Number of clusters.", min=1)]
-Impute = Annotated[
-    bool,
-    _column(
-        "--impute",
-        "Fill missing values: median, a category of its own, no text. Otherwise they are refused.",
-        show_default=True,
-    ),
-]
-MapColumns = Annotated[
-    str | None,
-    _option(OUT, "--map", "Two columns that place the items on the map, such as longitude,latitude."),
-]
+_filled = "Fill missing values: median, a category of its own, no text. Otherwise they are refused."
+Impute = Annotated[bool, _shown(COLUMNS, "--impute", _filled)]
+_placing = "Two columns that place the items on the map, such as longitude,latitude."
+MapColumns = Annotated[str | None, _option(OUT, "--map", _placing)]
 Json = Annotated[bool, _shown(OUT, "--json", "Print JSON for machines.")]
 Force = Annotated[bool, _shown(OUT, "--force", "Replace what is there.")]
 Title = Annotated[str | None, _option(OUT, "--title", "Title of the report.")]
@@ -52,11 +41,10 @@ File = Annotated[Path | None, _option(None, "-o --out", "File to write; default:
 Report = Annotated[bool, _shown(OUT, "--report/--no-report", "Write report.html.")]
 Pictures = Annotated[bool, _shown(OUT, "--pictures", "Write the pictures of the report as PNG, too.")]
 Plan = Annotated[bool, _shown(OUT, "--plan", "Say what would be done, and do not do it.")]
-Methods = Annotated[
-    list[str] | None, _option(None, "--methods", "Which (with commas); default: all that fit.")
-]
-Folds = Annotated[int, _shown(None, "--folds", "Into how many parts pairs are cut.", min=2)]
+Text = str | None
 Names = list[str] | None
+Methods = Annotated[Names, _option(None, "--methods", "Which (with commas); default: all that fit.")]
+Folds = Annotated[int, _shown(None, "--folds", "Into how many parts pairs are cut.", min=2)]
 BOUNDS = ("size_min", "size_max", "load", "group", "group_min", "group_max", "connected")
 STATED = ("pairs", "pair_columns", "labels", "distinct", "across", *BOUNDS)
 
@@ -116,12 +104,10 @@ class Request:
     load: Annotated[str | None, _know("--load", "Column that counts in the sizes instead of items.")] = None
     weight: Annotated[str | None, _know("--weight", "Column with the importance of each item.")] = None
     group: Annotated[str | None, _know("--group", "Column of groups, for the two bounds that follow.")] = None
-    group_min: Annotated[
-        str | None, _know("--group-min", "Least number (load) of each group in a cluster.")
-    ] = None
-    group_max: Annotated[
-        str | None, _know("--group-max", "Largest number (load) of each group in a cluster.")
-    ] = None
+    group_min: Annotated[Text, _know("--group-min", "Least number (load) of each group in a cluster.")] = None
+    group_max: Annotated[Text, _know("--group-max", "Largest number (load) of each group in a cluster.")] = (
+        None
+    )
     method: Annotated[
         str, _shown(None, "--method", "A name from `coterie methods`, or auto, which says why.")
     ] = "auto"

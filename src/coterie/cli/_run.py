@@ -64,10 +64,8 @@ def run(arguments: list[str]) -> int:
             return _tell("interrupted; nothing was written", INTERRUPTED, machine)
         if os.environ.get("COTERIE_DEBUG"):
             raise
-        words = f"{type(error).__name__}: {one_line(error)}"
-        return _tell(
-            f"a fault of ours, please report it (COTERIE_DEBUG=1 shows where): {words}", FAULT, machine
-        )
+        message = "a fault of ours, please report it (COTERIE_DEBUG=1 shows where)"
+        return _tell(f"{message}: {type(error).__name__}: {one_line(error)}", FAULT, machine)
     finally:
         restore()
 

@@ -104,9 +104,8 @@ def _draw_map(facts: Facts, axes: Any) -> None:
     axes.set_ylabel(cut(shown.axes[1], 60), parse_math=False)
     _title(axes, facts.verdict)
     if doubt.any():
-        axes.scatter(
-            [], [], s=40, color=LIGHT_THEME["ink"], facecolor="none", label=f"below {percent(IN_DOUBT)}"
-        )
+        look = {"color": LIGHT_THEME["ink"], "facecolor": "none"}
+        axes.scatter([], [], s=40, **look, label=f"below {percent(IN_DOUBT)}")
     if len(facts.counts) > _MOST_NAMED:
         axes.plot([], [], " ", label=f"and {len(facts.counts) - _MOST_NAMED:,} smaller clusters")
     legend = axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
@@ -119,9 +118,8 @@ def _draw_sizes(facts: Facts, axes: Any) -> None:
     rows = sorted(facts.sizes.rows, key=lambda row: -row.size)[:_MOST_BARS]
     rows = sorted(rows, key=lambda row: -row.cluster)
     names = [_called(facts, row.cluster) for row in rows]
-    bars = axes.barh(
-        names, [row.size for row in rows], color=[_colour(row.cluster) for row in rows], height=0.7
-    )
+    colours = [_colour(row.cluster) for row in rows]
+    bars = axes.barh(names, [row.size for row in rows], color=colours, height=0.7)
     axes.bar_label(bars, [whole(row.size) for row in rows], padding=4, fontsize=9)
     for at, row in enumerate(rows):
         for bound in (row.low, row.high):

@@ -104,9 +104,7 @@ def write_report(
     ...     "All 2 constraints hold." in page.read_text(encoding="utf-8")
     True
     """
-    words = {
-        name: given for name, given in locals().items() if name not in ("path", "model", "X", "pictures")
-    }
+    words = {name: one for name, one in locals().items() if name not in ("path", "model", "X", "pictures")}
     path = Path(path)
     if path.suffix.lower() not in _ENDINGS:
         raise ValueError(f"the report is a page: its path must end in .html; got {str(path)!r}.")

@@ -28,9 +28,8 @@ def quoted(value: object) -> str:
 
 def shown(name: str) -> str:
     """A name as a list of names shows it: bare where that cannot be misread."""
-    return (
-        name if name.isprintable() and len(name) <= _LONGEST and name.strip() == name != "" else quoted(name)
-    )
+    bare = name.isprintable() and len(name) <= _LONGEST and name.strip() == name != ""
+    return name if bare else quoted(name)
 
 
 def typed(name: str) -> str:

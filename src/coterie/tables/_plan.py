@@ -70,9 +70,8 @@ def plan_features(
     and those that `numeric`, `category` and `text` name, whatever they look like; `drop`: not these.
     Raises `TableError` if a name is wrong, values are missing or infinite, or no column is left.
     """
-    wishes = _Wishes.of(
-        table, leave_out, columns, drop, {"numeric": numeric, "category": category, "text": text}
-    )
+    forced = {"numeric": numeric, "category": category, "text": text}
+    wishes = _Wishes.of(table, leave_out, columns, drop, forced)
     if table.is_sparse:
         return _plan_sparse(table, wishes)
     decided = _Decision(table, wishes, scale, impute)
@@ -119,9 +118,9 @@ class _Wishes:
             left_out = dict.fromkeys(table.names, "not among the chosen columns")
             for name in columns:
                 left_out.pop(name, None)
-        left_out |= (
-            leave_out if isinstance(leave_out, Mapping) else dict.fromkeys(leave_out, "used otherwise")
-        )
+        if not isinstance(leave_out, Mapping):
+            leave_out = dict.fromkeys(leave_out, "used otherwise")
+        left_out |= leave_out
         for name in uses:
             left_out.pop(name, None)
             if name in drop:
@@ -152,9 +151,8 @@ class _Decision:
         types = self._types()
         free = [name for name in self.table.names if name not in left_out]
         as_words = {name for name in free if forced.get(name) in ("category", "text")}
-        worded = [
-            name for name in free if is_text(types[name]) or (name in as_words and can_be_text(types[name]))
-        ]
+        can = {name: can_be_text(types[name]) if name in as_words else is_text(types[name]) for name in free}
+        worded = [name for name in free if can[name]]
         texts = summarise_text(self.table, worded)
         uses = {name: ColumnUse(name, "left out", reason) for name, reason in left_out.items()}
         numeric: list[str] = []
@@ -166,9 +164,8 @@ class _Decision:
             elif types[name] == pl.Null:
                 use = _left_out(name, "it has no values", "no values", self.table.n_rows)
             elif name in forced:
-                raise self.table.error(
-                    f"column {quoted(name)} holds {types[name]}, no {forced[name]} values."
-                )
+                held = f"holds {types[name]}, no {forced[name]} values"
+                raise self.table.error(f"column {quoted(name)} {held}.")
             else:
                 why = "neither numbers nor text"
                 use = _left_out(name, f"it holds {types[name]}, {why}", why)
@@ -239,22 +236,20 @@ class _Decision:
                 f"{MOST_LEVELS_FORCED:,}."
             )
         if forced is None and found.is_mixed:
-            raise self._not_a_number(
-                name, f"{found.n_numbers:,} of its {found.n_values:,} values are numbers"
-            )
+            share = f"{found.n_numbers:,} of its {found.n_values:,} values"
+            raise self._not_a_number(name, f"{share} are numbers")
         few = found.n_levels <= _MOST_LEVELS and found.n_values >= _ROWS_A_LEVEL * found.n_levels
         if forced == "category" or (forced is None and few):
             n = found.n_levels + (found.n_missing > 0)
-            how = f"a column of 0 and 1 for each of its {n} values"
-            return self._with_missing(
-                ColumnUse(name, "category", how, found.n_missing), "a value of their own"
+            use = ColumnUse(
+                name, "category", f"a column of 0 and 1 for each of its {n} values", found.n_missing
             )
+            return self._with_missing(use, "a value of their own")
         dressed = dressed_number(self.table, name) if found.is_dressed and not forced else None
         are_words = found.n_numbers < found.n_values and not dressed
         if forced == "text" or (are_words and n_words(self.table, name) >= _WORDS):
-            return self._with_missing(
-                ColumnUse(name, "text", "weights of words (TF-IDF)", found.n_missing), "no words"
-            )
+            use = ColumnUse(name, "text", "weights of words (TF-IDF)", found.n_missing)
+            return self._with_missing(use, "no words")
         return self._short_text_use(name, found, dressed)
 
     def _short_text_use(self, name: str, found: TextSummary, dressed: str | None) -> ColumnUse:
@@ -277,9 +272,8 @@ class _Decision:
     def _with_missing(self, use: ColumnUse, filled: str) -> ColumnUse:
         if not use.n_missing or not self.impute:
             return use
-        return replace(
-            use, reason=f"{use.reason}; {count_of(use.n_missing, 'missing value')} filled with {filled}"
-        )
+        missing = count_of(use.n_missing, "missing value")
+        return replace(use, reason=f"{use.reason}; {missing} filled with {filled}")
 
     def _not_a_number(self, name: str, why: str) -> TableError:
         column = self.table.column(name)

@@ -80,10 +80,7 @@ class Table:
         return pl.Series(name, self.matrix[:, [at]].toarray().ravel())
 
     def ids(self, column: str | None) -> NDArray[Any] | None:
-        """The ids in a column, as `Constraints(ids=...)` takes them: text or whole numbers, all different.
-
-        None: rows go by their numbers.
-        """
+        """The ids in a column, text or whole numbers, all different; None: rows go by their numbers."""
         if column is None:
             return None
         values = self._whole(self.column(column))

@@ -47,9 +47,8 @@ def write_table(table: Table, path: str | os.PathLike[str], added: Mapping[str, 
     new = [_series(name, values) for name, values in added.items()]
     for series in new:
         if len(series) != table.n_rows or free_name(table, series.name) != series.name:
-            raise ValueError(
-                f"column {series.name!r} must be new, with {table.n_rows} values; got {len(series)}."
-            )
+            wanted = f"must be new, with {table.n_rows} values"
+            raise ValueError(f"column {series.name!r} {wanted}; got {len(series)}.")
     try:
         with quiet_panics():
             if kind in (".csv", ".tsv"):

@@ -24,12 +24,6 @@ def features_of(job: Job, screen: Screen) -> Any:
     return X
 
 
-def texts_of(plan: Any, table: Any) -> list[str] | None:
-    """What the page shows of the items where columns are text; None where none is."""
-    columns = [table.column(column.name).to_list() for column in plan.columns if column.use == "text"]
-    return [" | ".join(str(text or "") for text in row) for row in zip(*columns, strict=True)] or None
-
-
 @contextmanager
 def failing_in_words(name: str = "") -> Iterator[None]:
     """What goes wrong in our methods, as trouble; `name`: of the method, where it is one."""
@@ -48,10 +42,7 @@ def failing_in_words(name: str = "") -> Iterator[None]:
 
 
 def rehearse(job: Job) -> None:
-    """Raise what the run would raise for its bounds, neighbours and constraints, whatever the features are.
-
-    The method itself decides: it makes one step on rows that stand in a line.
-    """
+    """Raise what the run would raise whatever the features are: one step on rows that stand in a line."""
     import numpy as np
 
     model = job.estimator()

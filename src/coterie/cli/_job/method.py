@@ -55,30 +55,21 @@ def _asked_for(request: Request, n_rows: int) -> Choice:
 def _task(request: Request, n_rows: int, known: Constraints, metric: str) -> Task:
     from coterie.methods import Task
 
-    bounds = set()
-    if request.size_min is not None or request.size_max is not None:
-        bounds.add("sizes")
-    if request.size_min is not None:
-        bounds.add("minima")
-    if request.load is not None:
-        if not bounds:
-            raise Trouble("--load counts in bounds on sizes; give --size-min or --size-max too")
-        bounds.add("loads")
-    if request.group_min is not None or request.group_max is not None:
-        if request.group is None:
-            raise Trouble("--group-min and --group-max need --group, the column that holds the groups")
-        bounds.add("groups")
-    elif request.group is not None:
+    marks = {
+        "sizes": (request.size_min, request.size_max),
+        "minima": (request.size_min,),
+        "loads": (request.load,),
+        "groups": (request.group_min, request.group_max),
+    }
+    bounds = frozenset(kind for kind, typed in marks.items() if any(one is not None for one in typed))
+    if "loads" in bounds and "sizes" not in bounds:
+        raise Trouble("--load counts in bounds on sizes; give --size-min or --size-max too")
+    if "groups" in bounds and request.group is None:
+        raise Trouble("--group-min and --group-max need --group, the column that holds the groups")
+    if "groups" not in bounds and request.group is not None:
         raise Trouble("--group needs --group-min or --group-max: how many of each group a cluster holds")
-    return Task(
-        n_rows,
-        request.n_clusters,
-        known,
-        frozenset(bounds),
-        metric,
-        connected=request.connected is not None,
-        weighted=request.weight is not None,
-    )
+    connected, weighted = request.connected is not None, request.weight is not None
+    return Task(n_rows, request.n_clusters, known, bounds, metric, connected, weighted)
 
 
 def finders() -> list[str]:

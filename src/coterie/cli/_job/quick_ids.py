@@ -10,9 +10,8 @@ import re
 from pathlib import Path
 
 _LARGEST = 8 * 2**20  # bytes; above, polars is faster, its loading included
-_ODD_NAME = re.compile(
-    r"|\s.*|.*\s|.*\0.*|\^.*|\*|[\d.+-]+"
-)  # empty, blanks, patterns, a row without a header
+# Empty, blanks, patterns, a row without a header.
+_ODD_NAME = re.compile(r"|\s.*|.*\s|.*\0.*|\^.*|\*|[\d.+-]+")
 # Numbers in a form that the reader of tables might understand as another id's number, or as missing.
 _ODD_ID = re.compile(r"\s.*|.*\s|[+-].*|\d*\.\d*|.*\d[eE][+-]?\d+|(?i:n/?a|nan|null|none|\?|inf|infinity|)")
 

@@ -36,8 +36,9 @@ class Job:
     metric: str
     parameters: dict[str, Any]
     fit_kwargs: dict[str, Any] = field(default_factory=dict)
-    coordinates: Any = None
-    coordinate_names: tuple[str, str] | None = None
+    place: dict[str, Any] = field(
+        default_factory=dict
+    )  # of the items on the map: coordinates, and their names
     neighbours: NeighbourGraph | None = None
     chosen_k: ChosenK | None = None
 
@@ -70,10 +71,7 @@ def read_data(request: Request, screen: Screen, only: Sequence[str] | None = Non
 
 
 def prepare(request: Request, screen: Screen, features: bool = True) -> Job:
-    """Read everything, check it, and choose a method; nothing is fitted yet.
-
-    Without `features` only what is stated is read.
-    """
+    """Read everything (without `features` only what is stated), check it, choose a method; fit nothing."""
     from coterie.tables import plan_features
 
     table = read_data(request, screen, only=None if features else list(request.roles()))
@@ -85,7 +83,7 @@ def prepare(request: Request, screen: Screen, features: bool = True) -> Job:
         where = f"{request.data.name} has {table.n_rows:,} rows; ask for fewer clusters"
         raise Trouble(f"-k {request.clusters}, but {where}")
     fit_kwargs = _fit_kwargs(request, table)
-    coordinates, names = coordinates_of(request, table)
+    place = coordinates_of(request, table)
     plan: Any = None
     if features:
         with screen.stage("looking at the columns"):
@@ -104,16 +102,12 @@ def prepare(request: Request, screen: Screen, features: bool = True) -> Job:
 
         with screen.stage(f"reading {request.connected.name}"):
             neighbours = read_neighbours(request.connected, table, request.id_column)
-    metric = (
-        plan.metric
-        if features and request.metric == "auto"
-        else request.metric.replace("auto", "sqeuclidean")
-    )
+    metric = request.metric
+    if metric == "auto":
+        metric = plan.metric if features else "sqeuclidean"
     with screen.stage("choosing a method"):
         choice, parameters = choose_method(request, table.n_rows, known, metric)
-    return Job(
-        request, table, plan, known, choice, metric, parameters, fit_kwargs, coordinates, names, neighbours
-    )
+    return Job(request, table, plan, known, choice, metric, parameters, fit_kwargs, place, neighbours)
 
 
 def _names(values: Sequence[str], table: Table) -> list[str]:
@@ -123,9 +117,8 @@ def _names(values: Sequence[str], table: Table) -> list[str]:
         if value in table.names:
             found.append(value)
         else:
-            found += [
-                name.strip() for name in next(csv.reader([value], skipinitialspace=True), []) if name.strip()
-            ]
+            cells = next(csv.reader([value], skipinitialspace=True), [])
+            found += [name.strip() for name in cells if name.strip()]
     return found
 
 
@@ -243,13 +236,13 @@ def _amounts(table: Table, column: str, option: str) -> Any:
     return amounts
 
 
-def coordinates_of(request: Request, table: Table) -> tuple[Any, tuple[str, str] | None]:
-    """The columns that place the items on the map."""
+def coordinates_of(request: Request, table: Table) -> dict[str, Any]:
+    """The columns that place the items on the map, as words of `write_report`."""
     if request.map_columns is None:
-        return None, None
+        return {}
     import numpy as np
 
     names = _names([request.map_columns], table)
     if len(names) != 2 or names[0] == names[1]:
         raise Trouble(f"--map {request.map_columns}: give two columns, such as --map longitude,latitude")
-    return np.column_stack([table.numbers(name) for name in names]), (names[0], names[1])
+    return {"coordinates": np.column_stack([table.numbers(one) for one in names]), "coordinate_names": names}

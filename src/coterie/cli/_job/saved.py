@@ -84,10 +84,8 @@ def load_model(path: Path) -> tuple[dict[str, Any], list[str]]:
 
 
 def _is_trusted(name: str) -> bool:
-    """Whether a name in a file is a class of ours, or a sparse matrix; a function would be called, with any
-    argument, and a module that begins with an underscore twice is a command.
-    """
-    module, _, kind = name.rpartition(".")
+    """Whether a name in a file is a class of ours, or a sparse matrix: a function would be called."""
+    module, _, kind = name.rpartition(".")  # a module that begins with an underscore twice is a command
     if not f"{module}.".startswith(("coterie.", "scipy.sparse.")) or "__" in module:
         return False
     found = getattr(importlib.import_module(module), kind, None)

@@ -144,10 +144,7 @@ class FitSteps:
 
 
 def as_json(content: Any, ascii_only: bool = False) -> str:
-    """Strict JSON: what is not a number becomes null, an array becomes a list.
-
-    On a console of any encoding `ascii_only` keeps it whole.
-    """
+    """Strict JSON: what is no number becomes null; `ascii_only`: for a console of any encoding."""
     return json.dumps(_plain(content), ensure_ascii=ascii_only, allow_nan=False, indent=1)
 
 

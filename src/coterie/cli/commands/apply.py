@@ -10,7 +10,7 @@ from coterie.cli._job.output_folder import whole_file
 from coterie.cli._job.saved import load_model, row_keys
 from coterie.cli._speak.screen import Screen
 from coterie.cli._speak.trouble import DONE, Trouble, message_of
-from coterie.cli.commands.cluster import names_of
+from coterie.cli.commands.cluster import new_columns
 
 if TYPE_CHECKING:
     from coterie.base import Account
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: bool, force: bool) -> int:
     """Read new rows, treat their columns as the run did, and write them with their clusters."""
-    from coterie.tables import free_name, read_table, write_table
+    from coterie.tables import read_table, write_table
 
     with screen.stage(f"reading {model}"):
         bundle, notes = load_model(model)
@@ -39,15 +39,7 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
     with screen.stage("finding the clusters"):
         labels, probability, told = _labels(bundle, account, X, table)
     notes += told
-    column = free_name(table, "cluster")
-    added = {column: labels}
-    columns: dict[str, Any] = {"label_column": column, "name_column": None, "probability_column": None}
-    if account.names:
-        columns["name_column"] = free_name(table, "cluster_name")
-        added[columns["name_column"]] = names_of(account, labels)
-    if probability is not None:
-        columns["probability_column"] = free_name(table, "probability")
-        added[columns["probability_column"]] = probability
+    columns, added = new_columns(table, account, labels, probability)
     with whole_file(out, force) as file, screen.stage("writing"):
         write_table(table, file, added)
     import numpy as np
@@ -67,15 +59,9 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
         screen.say(f"{int((probability < IN_DOUBT).sum()):,} in doubt (probability below {IN_DOUBT:g})")
     new = f"column{'s' if len(added) > 1 else ''} {' and '.join(added)}"
     screen.say(f"Wrote {out}, with the {new}")
+    cells = {"label_column": None, "name_column": None, "probability_column": None, **columns}
     screen.finish(
-        {
-            "out": str(out),
-            "rows": table.n_rows,
-            "sizes": sizes,
-            "n_in_none": left,
-            **columns,
-            "notes": notes,
-        }
+        {"out": str(out), "rows": table.n_rows, "sizes": sizes, "n_in_none": left, **cells, "notes": notes}
     )
     return DONE
 

@@ -66,10 +66,8 @@ def _peeked(request: Request) -> Constraints | None:
     if any(column is not None for column in (request.labels, request.distinct, request.across)):
         return None
     pairs = request.pairs
-    if (
-        pairs is None or pairs.suffix.lower() != ".csv" or not pairs.is_file()
-    ):  # others may hold ids as numbers
-        return None
+    if pairs is None or pairs.suffix.lower() != ".csv" or not pairs.is_file():
+        return None  # others may hold ids as numbers
     found = peek(request.data, request.id_column)
     if found is None:
         return None

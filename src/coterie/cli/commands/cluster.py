@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coterie._words import count_of, format_number
-from coterie.cli._job.fit import features_of, fit, rehearse, texts_of
+from coterie.cli._job.fit import features_of, fit, rehearse
 from coterie.cli._job.output_folder import MARK, check_free, whole_folder
 from coterie.cli._job.request import Job, Request, prepare
 from coterie.cli._job.saved import MODEL_FILE, row_keys, save_model, versions
@@ -111,18 +111,14 @@ def _write(
     pictures: bool,
 ) -> list[str]:
     """Write everything but the file that marks a whole run; the names of the files."""
-    from coterie.tables import free_name, write_table
+    from coterie.tables import write_table
 
     endings = [suffix.lower() for suffix in job.table.path.suffixes if suffix.lower() in _WRITTEN_AS]
     labels_file = f"labels.{_WRITTEN_AS[endings[-1]] if endings else 'csv'}"
-    facts["label_column"] = free_name(job.table, "cluster")
-    added, account = {facts["label_column"]: model.labels_}, model.account()
-    if account.names:
-        facts["name_column"] = free_name(job.table, "cluster_name")
-        added[facts["name_column"]] = names_of(account, model.labels_)
-    if account.certainty is not None:
-        facts["probability_column"] = free_name(job.table, "probability")
-        added[facts["probability_column"]] = account.certainty.own(model.labels_)
+    account = model.account()
+    sure = None if account.certainty is None else account.certainty.own(model.labels_)
+    named, added = new_columns(job.table, account, model.labels_, sure)
+    facts |= named
     with screen.stage("writing labels"):
         write_table(job.table, folder / labels_file, added)
     files = [labels_file]
@@ -145,7 +141,7 @@ def _write(
         "model": model,
         "plan": job.plan,
         "rows": row_keys(X),
-        "items": X if model.account().predict is None else None,  # new rows go with the nearest of them
+        "items": X if account.predict is None else None,  # new rows go with the nearest of them
         "plain": plain,
         "chosen_k": job.chosen_k,
         "fit_words": job.fit_kwargs,
@@ -158,35 +154,35 @@ def _write(
         save_model(folder / MODEL_FILE, bundle)
     files.append(MODEL_FILE)
     if report:
-        from coterie.report import write_report
-
         with screen.stage("writing the report"):
-            write_report(
-                folder / "report.html",
-                model,
-                X,
-                constraints=job.known,
-                ids=job.known.ids,
-                features=job.plan.features,
-                texts=texts_of(job.plan, job.table),
-                coordinates=job.coordinates,
-                coordinate_names=job.coordinate_names,
-                plain=plain,
-                chosen_k=job.chosen_k,
-                title=facts["title"],
-                command=facts["command"],
-                notes=notes_of(facts),
-                seconds=seconds,
-                pictures=pictures,
-                **job.fit_kwargs,
-            )
-        files += sorted(path.name for path in folder.iterdir() if path.suffix in (".html", ".png"))
+            files += write_page(folder, bundle, X, job.table, facts, pictures=pictures, **job.place)
     return files
 
 
-def notes_of(facts: dict[str, Any]) -> list[str]:
-    """What the report says about how the run was made."""
-    return [*facts["features"], f"Method: {facts['method']} ({facts['reason']}).", *facts["warnings"]]
+def write_page(
+    folder: Path, bundle: dict[str, Any], X: Any, table: Any, facts: Any, **more: Any
+) -> list[str]:
+    """Write the report of a run, new or saved, and return the names of the files; `more` is passed on."""
+    from coterie.report import write_report
+
+    plan = bundle["plan"]
+    columns = [table.column(column.name).to_list() for column in plan.columns if column.use == "text"]
+    write_report(
+        folder / "report.html",
+        bundle["model"],
+        X,
+        features=plan.features,
+        texts=[" | ".join(str(text or "") for text in row) for row in zip(*columns, strict=True)] or None,
+        plain="auto" if bundle["plain"] is None else bundle["plain"],
+        chosen_k=bundle.get("chosen_k"),
+        title=facts["title"],
+        command=facts["command"],
+        notes=[*facts["features"], f"Method: {facts['method']} ({facts['reason']}).", *facts["warnings"]],
+        seconds=bundle["seconds"],
+        **bundle["fit_words"],
+        **more,
+    )
+    return sorted(path.name for path in folder.iterdir() if path.suffix in (".html", ".png"))
 
 
 # ---- words --------------------------------------------------------------------------------------------
@@ -212,17 +208,11 @@ def _plainly(value: Any) -> Any:
 
 
 def _plan(job: Job) -> dict[str, Any]:
-    method = job.choice.method
+    method, table = job.choice.method, job.table
     return {
-        "data": {
-            "path": str(job.table.path.resolve()),
-            "rows": job.table.n_rows,
-            "columns": len(job.table.names),
-        },
-        "features": [*job.table.notes, *job.plan.notes],
-        "columns": [
-            {"name": column.name, "use": column.use, "reason": column.reason} for column in job.plan.columns
-        ],
+        "data": {"path": str(table.path.resolve()), "rows": table.n_rows, "columns": len(table.names)},
+        "features": [*table.notes, *job.plan.notes],
+        "columns": [{"name": one.name, "use": one.use, "reason": one.reason} for one in job.plan.columns],
         "statements": {
             "must_links": job.known.must_table.n,
             "cannot_links": job.known.cannot_table.n,
@@ -296,10 +286,20 @@ def _doubt(certainty: Certainty, labels: Any) -> dict[str, Any]:
     }
 
 
-def names_of(account: Account, labels: Any) -> list[str]:
-    """What the cluster of each item is called; nothing for one in none (-1)."""
-    names = [*(_called(account, h) for h in range(account.n_clusters)), ""]
-    return [names[h] for h in labels.tolist()]
+def new_columns(
+    table: Any, account: Account, labels: Any, sure: Any
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """The columns beside the user's own: what each is for, and its name; and its name, and what it holds."""
+    from coterie.tables import free_name
+
+    holds = {"label": ("cluster", labels)}
+    if account.names:  # nothing for an item in no cluster (-1)
+        names = [*(_called(account, h) for h in range(account.n_clusters)), ""]
+        holds["name"] = "cluster_name", [names[h] for h in labels.tolist()]
+    if sure is not None:
+        holds["probability"] = "probability", sure
+    named = {f"{use}_column": free_name(table, wanted) for use, (wanted, _) in holds.items()}
+    return named, dict(zip(named.values(), (cells for _, cells in holds.values()), strict=True))
 
 
 def _called(account: Account, h: int) -> str:

@@ -8,13 +8,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from coterie.cli._job.fit import texts_of
 from coterie.cli._job.output_folder import MARK
 from coterie.cli._job.request import Request, coordinates_of
 from coterie.cli._job.saved import load_model
 from coterie.cli._speak.screen import Screen
 from coterie.cli._speak.trouble import DONE, Trouble
-from coterie.cli.commands.cluster import RUN_FORMAT, fingerprint, notes_of
+from coterie.cli.commands.cluster import RUN_FORMAT, fingerprint, write_page
 
 _NEEDED = {"data", "command", "features", "method", "reason", "warnings", "map", "title"}
 
@@ -26,38 +25,19 @@ def report(run: Path, screen: Screen, *, map_columns: str | None, title: str | N
         bundle, notes = load_model(run)
     for note in notes:
         screen.say(note)
-    model, plan = bundle["model"], bundle["plan"]
     with screen.stage("reading the rows"):
         table = _read_rows(run, facts, bundle)
     with screen.stage("preparing the columns"):
-        X = plan.transform(table)
-    coordinates, names = coordinates_of(Request(run, map_columns=map_columns or facts["map"]), table)
-    if len(model.labels_) != table.n_rows:
-        raise Trouble(f"{table.path} has {table.n_rows:,} rows, but the run had {len(model.labels_):,}")
-    from coterie.report import write_report
-
+        X = bundle["plan"].transform(table)
+    place = coordinates_of(Request(run, map_columns=map_columns or facts["map"]), table)
+    n_rows = len(bundle["model"].labels_)
+    if n_rows != table.n_rows:
+        raise Trouble(f"{table.path} has {table.n_rows:,} rows, but the run had {n_rows:,}")
+    facts["title"] = title or facts["title"]
     # written beside the old ones and moved into place one by one: what is there is always whole
     hidden = tempfile.TemporaryDirectory(dir=run, prefix=".report-")
     with hidden as folder, screen.stage("writing the report"):
-        write_report(
-            Path(folder) / "report.html",
-            model,
-            X,
-            ids=model.constraints_.ids,
-            features=plan.features,
-            texts=texts_of(plan, table),
-            coordinates=coordinates,
-            coordinate_names=names,
-            plain=bundle["plain"] if bundle["plain"] is not None else "auto",
-            chosen_k=bundle.get("chosen_k"),
-            title=title or facts["title"],
-            command=facts["command"],
-            notes=notes_of(facts),
-            seconds=bundle["seconds"],
-            pictures=pictures,
-            **bundle["fit_words"],
-        )
-        written = sorted(path.name for path in Path(folder).iterdir())
+        written = write_page(Path(folder), bundle, X, table, facts, pictures=pictures, **place)
         for name in written:
             os.replace(Path(folder) / name, run / name)
     screen.say(f"Wrote {', '.join(str(run / name) for name in written)}")

@@ -59,11 +59,7 @@ def make_cards(
     graph: Any = None,
     certainty: CertaintyFacts | None = None,
 ) -> tuple[Card, ...]:
-    """Make the cards of the clusters that are shown.
-
-    `graph` has the neighbours of items, if any. Where a model has probabilities (`certainty`) these say which
-    items are doubtful, elsewhere distances do.
-    """
+    """The cards of the clusters that are shown; items are doubtful by probability, else by distance."""
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], [*shown, *(h + 1 for h in shown)]).reshape(2, -1)
     with np.errstate(divide="ignore", invalid="ignore"):

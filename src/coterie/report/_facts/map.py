@@ -54,10 +54,7 @@ def draw_map(
     first: tuple[Ints, Ints],
     seed: int,
 ) -> Map:
-    """Find the points of the map, from what was fitted, or the user's own columns where these are few.
-
-    `given` are coordinates and their names; the items of `first` come into a sample before others.
-    """
+    """The points of the map: by `given` coordinates, what was fitted, or the user's columns if few."""
     (rows, account), (table, columns), (wanted, named) = fitted, users, first
     rng = np.random.default_rng(seed)
     notes: list[str] = []
@@ -196,10 +193,8 @@ def _pulled_in(xy: Floats) -> tuple[Floats, int]:
 
 
 def _placed(xy: Floats) -> tuple[Floats, float, Floats, int]:
-    """Positions from 0 to 1; height by width, so that distances are kept, within limits; values at both ends.
-
-    Items of one place are set in a spiral around it, so that none hides another; last, how many these are.
-    """
+    """Positions from 0 to 1; height by width; values at both ends; how many items others would hide."""
+    # distances are kept, within limits; items of one place are set in a spiral around it
     if not len(xy):
         return xy, 0.5, np.zeros((2, 2)), 0
     low, width = xy.min(axis=0), np.ptp(xy, axis=0)

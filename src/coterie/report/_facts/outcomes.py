@@ -170,11 +170,7 @@ class Outcomes:
     def called(self, cluster: int) -> str:
         """The number of a cluster, and the label that it carries."""
         name = self._cluster_names.get(cluster)
-        return (
-            str(cluster)
-            if name is None or name == str(cluster)
-            else f"{cluster} ({cut(name, LONGEST_LABEL)})"
-        )
+        return str(cluster) if name in (None, str(cluster)) else f"{cluster} ({cut(name, LONGEST_LABEL)})"
 
     # ---- groups ---------------------------------------------------------------------------------------
 
@@ -220,9 +216,8 @@ class Outcomes:
             "across": "shares cluster {} with another group",
         }[group.kind]
         for row in np.flatnonzero(broken).tolist():
-            words[row] = (
-                message.format(self.called(where[row])) if where[row] >= 0 else "left out of all clusters"
-            )
+            left_out = where[row] < 0
+            words[row] = "left out of all clusters" if left_out else message.format(self.called(where[row]))
         return np.where(broken, "broken", "met").tolist(), words.tolist()
 
 

@@ -122,10 +122,8 @@ def rows_of_fit(account: Account, labels: Ints, X: Any, names: Any = None, nearl
         raise ValueError(f"X has {rows.n} rows, but the model was fitted on {len(labels)}; {_WAY_OUT}")
     if account.row_marks is not None:
         if rows.d != account.n_features:
-            fitted = count_of(account.n_features or 0, "column")
-            raise ValueError(
-                f"X has {rows.d} columns of numbers, but the model was fitted on {fitted}; {_WAY_OUT}"
-            )
+            fitted = f"the model was fitted on {count_of(account.n_features or 0, 'column')}"
+            raise ValueError(f"X has {rows.d} columns of numbers, but {fitted}; {_WAY_OUT}")
         at = changed_row(account.row_marks, rows.values, nearly=nearly)
         if at is not None:
             raise ValueError(f"X is not what the model was fitted on: row {at} differs; {_WAY_OUT}")

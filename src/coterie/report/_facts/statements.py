@@ -94,12 +94,10 @@ def _because(judged: Judged) -> np.ndarray:
 def _pair(outcomes: Outcomes, judged: Judged, row: int) -> PairRow:
     table = judged.table
     i, j = (outcomes.name_of(item) for item in table.ij[row].tolist())
-    source = int(table.source[row])
     outcome = "broken" if judged.broken[row] else "met" if judged.active[row] else "no effect"
-    source_name = None if source < 0 else table.sources[source]
-    return PairRow(
-        judged.kind, i, j, strength_of(table, row), source_name, outcome, outcomes.reason(judged, row)
-    )
+    source = None if table.source[row] < 0 else table.sources[int(table.source[row])]
+    strength, reason = strength_of(table, row), outcomes.reason(judged, row)
+    return PairRow(judged.kind, i, j, strength, source, outcome, reason)
 
 
 def strength_of(table: Pairs, row: int) -> str:

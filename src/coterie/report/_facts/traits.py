@@ -63,7 +63,7 @@ def read_columns(features: Any, rows: Rows, fitted: Any = None) -> tuple[Column,
 
 
 def find_traits(
-    rows: Rows, labels: Ints, clusters: Sequence[int], columns: Sequence[Column]
+    rows: Rows, labels: Ints, clusters: list[int], columns: Sequence[Column]
 ) -> dict[int, Traits]:
     """What distinguishes each of some clusters."""
     if len(clusters) == 0 or rows.d == 0:
@@ -106,10 +106,7 @@ def find_traits(
 
 
 def weighed_features(weights: Any, rows: Rows, columns: Sequence[Column]) -> tuple[tuple[str, float], ...]:
-    """Features that a learned metric counts most: their share of weight times variance.
-
-    Empty where there is no weight for each feature.
-    """
+    """Features that a learned metric counts most, if it does: their share of weight times variance."""
     if np.shape(weights) != (rows.d,):
         return ()
     part = weights * _moments(rows)[1] ** 2

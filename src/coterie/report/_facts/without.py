@@ -62,9 +62,8 @@ def plain_labels(model: Any, X: Any, *, sample_weight: Any = None) -> Ints | Non
         return None
     if np.shape(X)[1] != (account.n_features or np.shape(X)[1]):
         return None  # other columns than those of the fit, so that it cannot be repeated
-    parameters = {
-        name: None if name in BOUNDS else value for name, value in model.get_params(deep=False).items()
-    }
+    parameters = {**model.get_params(deep=False)}
+    parameters |= {name: None for name in BOUNDS if name in parameters}
     if "random_state" in parameters and not isinstance(parameters["random_state"], (int, np.integer)):
         parameters["random_state"] = 0
     if "n_init" in parameters and np.shape(X)[0] > ONE_START_ABOVE:

@@ -75,9 +75,8 @@ def _header(facts: Facts, links: list[Markup]) -> Markup:
         missed = len(facts.sizes.missed)
         figures.append((f"{missed:,} missed" if missed else "all met", "bounds on sizes"))
     if facts.certainty is not None:
-        figures.append(
-            (f"{facts.certainty.below(IN_DOUBT):,}", f"items in doubt (below {percent(IN_DOUBT)})")
-        )
+        in_doubt = f"items in doubt (below {percent(IN_DOUBT)})"
+        figures.append((f"{facts.certainty.below(IN_DOUBT):,}", in_doubt))
     if made.seconds is not None:
         figures.append((seconds(made.seconds), "to fit"))
     account = facts.account

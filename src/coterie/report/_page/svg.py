@@ -101,10 +101,7 @@ def _cross(x: float, y: float, size: float) -> str:
 
 
 def _mass_of_points(facts: Facts, cluster: int, items: Any, at: Floats, size: float) -> list[Markup]:
-    """One path for all points of a cluster: strokes of no length with caps are small and quick to draw.
-
-    Those in doubt, where the model tells, have a path of their own.
-    """
+    """A path for all points of a cluster, one for those in doubt: strokes of no length are quick to draw."""
     marker, drawn = marker_of(cluster), []
     width = {"dot": 2 * size, "square": 1.8 * size, "cross": 1.4}[marker]
     doubt = np.zeros(len(items), dtype=bool)

@@ -35,9 +35,7 @@ def notes_on(columns: Sequence[ColumnUse], *, in_days: Collection[str], scale: b
         n = count_of(sum(use.n_missing for use in filled), "missing value")
         where = listed((f"{shown(use.name)} ({use.n_missing:,})" for use in filled), _MOST_USED)
         notes.append(f"{n} filled: {where}.")
-    notes += [
-        f"{count_of(n, 'column')} left out: {names} ({reason})." for n, names, reason in left_out(columns)
-    ]
+    notes += [f"{count_of(n, 'column')} left out: {names} ({why})." for n, names, why in left_out(columns)]
     return notes
 
 

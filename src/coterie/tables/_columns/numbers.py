@@ -59,9 +59,8 @@ class Numbers:
                 out[:, at] = self._scaled(values, at)
             far = ~np.isfinite(out[:, at])
             if far.any():
-                raise table.error(
-                    f"column {quoted(name)} is far out of range in {in_row(int(far.argmax()))}."
-                )
+                where = in_row(int(far.argmax()))
+                raise table.error(f"column {quoted(name)} is far out of range in {where}.")
 
     def features(self) -> list[Feature]:
         """One a column."""
@@ -84,10 +83,8 @@ class Numbers:
             row = first_row(table, name, is_odd)
             if table.column(name).to_frame().select(is_odd).item(row, 0):
                 kind = "dates" if name in self.dates else "numbers"
-                found = quoted(table.column(name)[row])
-                raise table.error(
-                    f"column {quoted(name)} must hold {kind}, but holds {found} in {in_row(row)}."
-                )
+                found = f"{quoted(table.column(name)[row])} in {in_row(row)}"
+                raise table.error(f"column {quoted(name)} must hold {kind}, but holds {found}.")
         elif not can_be_number(dtype) and dtype != pl.Null:
             raise table.error(f"column {quoted(name)} must hold numbers, but it holds {dtype}.")
 

@@ -94,9 +94,8 @@ def _n_dates(column: pl.Series) -> int:
 def n_words(table: Table, name: str) -> float:
     """The mean number of words of a value that is not missing."""
     values = table.column(name)
-    return float(
-        values.to_frame().select(text(name, values.dtype).str.count_matches(r"\S+").mean()).item() or 0
-    )
+    words = text(name, values.dtype).str.count_matches(r"\S+")
+    return float(values.to_frame().select(words.mean()).item() or 0)
 
 
 def all_differ(table: Table, name: str) -> bool:

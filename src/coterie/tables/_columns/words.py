@@ -53,37 +53,29 @@ class Category(_Words):
         levels = self.values(table, False).unique().to_list()
         self.levels = sorted(levels, key=lambda level: (level == MISSING_LEVEL, level))
         if len(self.levels) > MOST_LEVELS_FORCED:
-            raise table.error(
-                f"column {quoted(self.name)} has more than {MOST_LEVELS_FORCED:,} different values."
-            )
+            most = f"{MOST_LEVELS_FORCED:,} different values"
+            raise table.error(f"column {quoted(self.name)} has more than {most}.")
         return self.encode(table, False)
 
     def encode(self, table: Table, impute: bool) -> Any:
         """The matrix of 0 and 1; a row whose value was not learned is empty."""
         from scipy.sparse import csr_matrix
 
-        places = list(range(len(self.levels)))
-        codes = self.values(table, impute).replace_strict(
-            self.levels, places, default=None, return_dtype=pl.Int64
-        )
+        values, places = self.values(table, impute), list(range(len(self.levels)))
+        codes = values.replace_strict(self.levels, places, default=None, return_dtype=pl.Int64)
         rows = np.flatnonzero(codes.is_not_null().to_numpy())
         shape = (len(codes), len(self.levels))
         return csr_matrix((np.ones(len(rows)), (rows, codes.drop_nulls().to_numpy())), shape=shape)
 
     def features(self) -> list[Feature]:
         """One a value."""
-        return [
-            Feature(f"{self.name} = {level}", self.name, "category", level=level) for level in self.levels
-        ]
+        return [Feature(f"{self.name} = {one}", self.name, "category", level=one) for one in self.levels]
 
     def unseen(self, matrix: Any) -> str | None:
         """A sentence on values that were not learned, if there are any."""
         n = matrix.shape[0] - matrix.nnz
-        if not n:
-            return None
-        return (
-            f"{count_of(n, 'row')} of {self.name} with a value that is new count as none of the known ones."
-        )
+        rows = f"{count_of(n, 'row')} of {self.name}"
+        return f"{rows} with a value that is new count as none of the known ones." if n else None
 
 
 @dataclass

@@ -47,9 +47,8 @@ def open_text_table(lines: TextFile, usual: str) -> TextTable:
         bare = re.sub(r'"[^"]*"', "", start)  # a mark inside of quotes separates nothing
         separator = next((mark for mark in (usual, ";", "\t", ",") if mark in bare), usual)
         with lines.text() as text:
-            header = next(
-                (cells for cells in csv.reader(text, delimiter=separator, strict=True) if cells), [""]
-            )
+            records = csv.reader(text, delimiter=separator, strict=True)
+            header = next((cells for cells in records if cells), [""])
     except UnicodeDecodeError:
         lines.check_encoding()
         raise

@@ -72,10 +72,7 @@ class TextFile:
 def read_records(
     lines: TextFile, separator: str, width: int, *, keep: bool
 ) -> tuple[int, list[int], list[list[str]]]:
-    """Go through all rows below the header; raise, with the line, where one has not `width` cells.
-
-    Returned are how many there are, those that are empty lines and no values, and their cells if kept.
-    """
+    """How many rows there are, which are empty lines, and cells to keep; raises where one is not as wide."""
     empty: list[int] = []
     cells: list[list[str]] = []
     n_rows = -1  # the header

@@ -13,10 +13,7 @@ import polars as pl
 
 @contextlib.contextmanager
 def quiet_panics() -> Iterator[None]:
-    """Hold back what is written to stderr, and drop it if polars panics: its threads print before they raise.
-
-    A damaged Parquet file does that. Whatever else was written comes out at the end.
-    """
+    """Hold stderr back, and drop it if polars panics (on a damaged Parquet file): its threads print first."""
     if sys.__stderr__ is None:  # closed before Python began: number 2 may be a file of polars by now
         yield
         return

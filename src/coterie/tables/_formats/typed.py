@@ -71,11 +71,8 @@ def _numbers(text: pl.Series, values: pl.Series) -> pl.Series:
 
 
 def _has_decimal_commas(text: pl.Series, *, sure: bool) -> bool:
-    """Whether every number of a column reads as one with points for its commas.
-
-    Semicolons between cells are there because commas are decimal. Without that to go by, a column in which
-    every comma could stand before thousands ("1,234") is left alone.
-    """
+    """Whether every number of a column reads as one with points for its commas."""
+    # not `sure` (semicolons are there because commas are decimal): not if all could be thousands ("1,234")
     cells = text.str.strip_chars().fill_null("")
     n_commas = cells.str.contains(_DECIMAL_COMMA).sum()
     if not n_commas or (not sure and n_commas == cells.str.contains(_THOUSANDS).sum()):
