@@ -55,16 +55,13 @@ WHATEVER = {
 ANYHOW = {
     f"check_{what}"
     for what in (
-        "float32_is_kept", "history", "permuted_items_from_one_start", "scaled_features",
+        "float32_is_kept", "history", "permuted_items_from_one_start",
         "weighted_is_repeated_under_constraints",
     )
 }  # fmt: skip
 # each compiles a kernel for this alone, or draws thousands of samples
 HEAVY = {
-    *(
-        ("PenalizedGaussianMixture-gibbs", f"check_{what}")
-        for what in ("permuted_items_from_one_start", "scaled_features")
-    ),
+    ("PenalizedGaussianMixture-gibbs", "check_permuted_items_from_one_start"),
     ("KernelPCKMeans-linear", "check_float32_is_kept"),
 }
 # settings under which the whole contract holds
