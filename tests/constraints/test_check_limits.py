@@ -21,6 +21,11 @@ from tests.constraints.strategies import (
 from tests.oracles import constraints as oracle
 
 
+def some(few: int, many: int):
+    """Give `count`, how many problems to look at: a few with `make test`, all of them when slow."""
+    return pytest.mark.parametrize("count", [few, pytest.param(many, marks=pytest.mark.slow)])
+
+
 def problems(seed: int, count: int):
     rng = random.Random(seed)
     for number in range(count):
@@ -42,18 +47,20 @@ LIMITS = {
 
 
 @pytest.mark.parametrize("limit", LIMITS)
-def test_limits_change_no_answer(monkeypatch, limit):
+@some(20, 60)
+def test_limits_change_no_answer(monkeypatch, limit, count):
     module, name, value = LIMITS[limit]
     assert hasattr(module, name)
     monkeypatch.setattr(module, name, value)
-    for c, k, truth in problems(1, 60):
+    for c, k, truth in problems(1, count):
         assert_check_is_right(c, k, truth)
 
 
-def test_implicit_cliques_and_partitions_with_one_round_of_peeling(monkeypatch):
+@some(40, 150)
+def test_implicit_cliques_and_partitions_with_one_round_of_peeling(monkeypatch, count):
     monkeypatch.setattr(_colouring, "_SMALL_CLIQUE", 1)
     monkeypatch.setattr(_colouring, "_MAX_PEEL_ROUNDS", 1)
-    for c, k, truth in problems(2, 150):
+    for c, k, truth in problems(2, count):
         assert_check_is_right(c, k, truth)
 
 
@@ -75,10 +82,11 @@ def assert_never_wrong(answer, c: Constraints, k: int, truth: bool) -> None:
 @pytest.mark.parametrize(
     ("module", "name"), [(_feasible, "_MAX_CORE_EDGES"), (_exact, "_MAX_TABLE")], ids=["core", "table"]
 )
-def test_a_core_too_large_to_search_is_undecided_or_right(monkeypatch, module, name):
+@some(25, 50)
+def test_a_core_too_large_to_search_is_undecided_or_right(monkeypatch, module, name, count):
     monkeypatch.setattr(module, name, 0)
     seen = set()
-    for c, k, truth in problems(3, 50):
+    for c, k, truth in problems(3, count):
         answer = c.check(k)
         seen.add(answer.status)
         assert_never_wrong(answer, c, k, truth)
@@ -87,9 +95,10 @@ def test_a_core_too_large_to_search_is_undecided_or_right(monkeypatch, module, n
 
 
 @pytest.mark.parametrize("budget", [1, 10, 100])
-def test_small_budgets_without_another_solver(monkeypatch, budget):
+@some(10, 30)
+def test_small_budgets_without_another_solver(monkeypatch, budget, count):
     monkeypatch.setattr(_exact, "_MAX_CLAUSES", -1)
-    for c, k, truth in problems(4, 30):
+    for c, k, truth in problems(4, count):
         assert_never_wrong(c.check(k, budget=budget), c, k, truth)
         told = c.explain(k, budget=budget)
         if told.status != "undecided":

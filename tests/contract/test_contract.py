@@ -46,21 +46,23 @@ PUBLIC = list(constrained_clusterers())
 WHATEVER = {
     f"check_{what}"
     for what in (
-        "any_layout", "fit_predict", "ids_change_nothing", "inputs_untouched", "number_of_items", "pickle",
-        "pipeline_passes_constraints", "score_takes_weights", "search_splits_constraints", "y_is_ignored",
+        "any_layout", "fit_predict", "ids_change_nothing", "inputs_untouched", "names_travel",
+        "number_of_items", "pickle", "pipeline_passes_constraints", "same_seed_same_labels",
+        "score_takes_weights", "search_splits_constraints", "threads_do_not_matter", "y_is_ignored",
+    )
+}  # fmt: skip
+# Of the invariants, those that `make test` asks under other settings too.
+ANYHOW = {
+    f"check_{what}"
+    for what in (
+        "float32_is_kept", "history", "permuted_items_from_one_start",
+        "weighted_is_repeated_under_constraints",
     )
 }  # fmt: skip
 # each compiles a kernel for this alone, or draws thousands of samples
 HEAVY = {
-    *(
-        ("PenalizedGaussianMixture-gibbs", f"check_{what}")
-        for what in ("permuted_items_from_one_start", "scaled_features", "shifted_features")
-    ),
+    ("PenalizedGaussianMixture-gibbs", "check_permuted_items_from_one_start"),
     ("KernelPCKMeans-linear", "check_float32_is_kept"),
-    ("SizeConstrainedKMeans-loose", "check_threads_do_not_matter"),
-    ("SizeConstrainedKMedians-loose", "check_threads_do_not_matter"),
-    ("SizeConstrainedKMeans-equal", "check_threads_do_not_matter"),
-    ("SizeConstrainedKMeans-cosine", "check_threads_do_not_matter"),
 }
 # settings under which the whole contract holds
 OTHERWISE = {
@@ -159,10 +161,11 @@ def variants():
 
 
 def cases(estimators, checks):
-    """Every check of every variant; what does not depend on the settings only with `make test-slow`."""
+    """Every check of every variant; with `make test` a few of those that other settings hardly touch."""
+    rare = WHATEVER | {check.__name__ for check in invariant_checks()} - ANYHOW
     for (name, estimator), check in itertools.product(estimators, checks):
         what = check.__name__
-        again = what in WHATEVER and (name in OTHERWISE or name in INVARIANT)
+        again = what in rare and (name in OTHERWISE or name in INVARIANT)
         marks = [pytest.mark.slow] if again or (name, what) in HEAVY else []
         yield pytest.param(estimator, check, id=f"{name}-{what}", marks=marks)
 
@@ -199,7 +202,7 @@ def test_exemptions_speak_of_checks_that_exist():
     for exempt in [*of_classes, *BUT.values(), *(exempt for _, exempt in INVARIANT.values())]:
         assert set(exempt) <= names
         assert all(exempt.values())
-    assert names >= WHATEVER
+    assert names >= WHATEVER | ANYHOW
 
 
 @pytest.mark.parametrize(

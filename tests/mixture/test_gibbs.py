@@ -117,9 +117,10 @@ def test_all_connected_graphs_up_to_four_nodes(part, seed):
         check(rng.normal(0.0, 0.7, (n, k)), ends, rng.normal(0.0, 1.2, len(ends)), seed)
 
 
-def test_random_graphs_up_to_seven_nodes(seed):
+@pytest.mark.parametrize("many", [12, pytest.param(36, marks=pytest.mark.slow)])
+def test_random_graphs_up_to_seven_nodes(many, seed):
     rng = np.random.default_rng(seed)
-    for t in range(36):
+    for t in range(many):
         n, k = 5 + t % 3, 2 + t % 3 if t % 2 else 2 + (t // 6) % 3
         ends = random_graph(rng, n)
         check(rng.normal(0.0, 0.7, (n, k)), ends, rng.normal(0.0, 1.2, len(ends)), seed)
