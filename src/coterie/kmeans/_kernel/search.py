@@ -286,10 +286,7 @@ class KernelSearch(Descent):
 
 
 def filled(labels: Labels, cost: Floats, heavy: Index, k: int) -> Labels:
-    """Give every cluster a unit: the costliest one of a cluster with more; alone it is legal anywhere.
-
-    Units of some mass are taken as long as there are any to spare.
-    """
+    """Give every cluster a unit, if it can be one of some mass: the costliest one of a cluster with more."""
     for pool in (heavy, np.arange(len(labels))):
         while len(pool):
             count = np.bincount(labels[pool], minlength=k)

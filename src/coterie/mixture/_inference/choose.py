@@ -175,10 +175,7 @@ class Inference:
         )
 
     def infer(self, potential: Floats, scale: float = 1.0) -> Answer:
-        """Probabilities of the labels of all units.
-
-        `potential` are log potentials, prior included; `scale` is a factor for the finite couplings.
-        """
+        """Probabilities of all labels, from log potentials with the prior; `scale` is of finite couplings."""
         network = self.network
         potential = potential.copy()
         if self._clamped.any():
