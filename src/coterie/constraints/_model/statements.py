@@ -316,8 +316,8 @@ class Group:
 
     def n_pairs(self) -> int:
         """Number of pairs that the constraint stands for."""
-        every = _choose_two(len(self.items))
-        within = int(sum(_choose_two(count) for count in self.counts().tolist()))
+        every = choose_two(len(self.items))
+        within = int(sum(choose_two(count) for count in self.counts().tolist()))
         return {"label": every, "distinct": within, "across": every - within}[self.kind]
 
     def take(self, keep: BoolArray, new_number: IntArray) -> Group | None:
@@ -332,7 +332,8 @@ class Group:
         return Group, (self.kind, self.items, self.codes, self.names, self.weight, self.source)
 
 
-def _choose_two(count: int) -> int:
+def choose_two(count: int) -> int:
+    """Number of pairs of so many items."""
     return count * (count - 1) // 2
 
 

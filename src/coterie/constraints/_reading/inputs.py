@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -190,6 +190,16 @@ def as_written(name: Any) -> str:
 def item_name(ids: Ids | None, item: int) -> str:
     """How a message names an item: by the user's id if there is one."""
     return str(item) if ids is None else str(ids.values[item])
+
+
+def names_of(ids: Ids | None, items: Any) -> list[Any]:
+    """Items, in an array of any shape, by the user's ids if there are any."""
+    return np.asarray(items if ids is None else ids.values[np.asarray(items)]).tolist()
+
+
+def first_three(names: Sequence[str]) -> str:
+    """The first three of some names, and whether there are more."""
+    return ", ".join([*names[:3], *["..."] * (len(names) > 3)])
 
 
 def is_missing(value: Any) -> bool:
