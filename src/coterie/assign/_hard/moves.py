@@ -185,15 +185,7 @@ def _push(u: int, h: int, cost: Any, acts: Any, placed: Any, mark: Any, state: A
 
 @kernel
 def moves(
-    cost: Any,
-    acts: Any,
-    placed: Any,
-    order: Any,
-    start: int,
-    stop: int,
-    mark: Any,
-    state: Any,
-    pushed: Any,
+    cost: Any, acts: Any, placed: Any, order: Any, start: int, stop: int, mark: Any, state: Any, pushed: Any
 ) -> int:
     """Move or push units of `order[start:stop]` where that lowers the cost; returns how often it did."""
     labels, indptr, indices, member_ptr = placed.labels, acts.indptr, acts.indices, acts.member_ptr

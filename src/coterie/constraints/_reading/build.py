@@ -161,10 +161,7 @@ def _one_triangle(i: IntArray, j: IntArray, value: Any) -> tuple[IntArray, IntAr
 
 
 def from_columns(
-    columns: dict[str, list[Any]],
-    ids: Ids | None,
-    n_items: int | None,
-    lines: Sequence[int] | None = None,
+    columns: dict[str, list[Any]], ids: Ids | None, n_items: int | None, lines: Sequence[int] | None = None
 ) -> Parts:
     """Read the table described above; with `lines`, the line of each row in a file, all cells are text."""
     _check_names(columns)

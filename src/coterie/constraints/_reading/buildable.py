@@ -11,14 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from coterie.constraints._model.frozen_items import FrozenItems
-from coterie.constraints._model.statements import (
-    CANNOT_LINK,
-    MUST_LINK,
-    NO_PAIRS,
-    Group,
-    Pairs,
-    canonical,
-)
+from coterie.constraints._model.statements import CANNOT_LINK, MUST_LINK, NO_PAIRS, Group, Pairs, canonical
 from coterie.constraints._reading import build as _build
 from coterie.constraints._reading import sample as _sample
 from coterie.constraints._reading.files import read_file

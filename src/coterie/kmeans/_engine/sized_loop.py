@@ -60,10 +60,7 @@ class BoundedLoop(PrototypeLoop):
         on_shortfall: str = "raise",
         pinned: tuple[Index, Index] | None = None,
     ) -> None:
-        """`bounds` and `solver` (a `SizedSolver`, or choices of one) know the cluster of outliers, if any.
-
-        `pinned`: items, and the clusters that they stay in.
-        """
+        """`bounds` and `solver` know of the cluster of outliers; `pinned`: items, and where they stay."""
         super().__init__(distortion, None, k, objective_factor)
         self.bounds, self.sized = bounds, solver
         self.pair_penalty, self.on_shortfall = penalty, on_shortfall

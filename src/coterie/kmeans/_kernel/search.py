@@ -47,10 +47,7 @@ class KernelLabels:
 
 
 class Descent(ABC):
-    """Moves of units as long as they pay, for an objective whose sums over clusters are kept meanwhile.
-
-    Single moves come first. Only where none pays, units that constraints join or hold apart move together.
-    """
+    """Moves while they pay: of single units, and only then of those that constraints join or hold apart."""
 
     @property
     @abstractmethod

@@ -315,10 +315,7 @@ def pieces_of(n_units: int, ends: Index) -> tuple[Index, Index, Index]:
 
 
 def _spanning(network: Network, ends: Index, of_edge: Index, is_wide: Any, potential: Floats) -> Any:
-    """Which couplings stay: all outside wide pieces, and there the tree of those that matter most.
-
-    A coupling matters as much as the model without it would break it: -log(1 - chance to agree).
-    """
+    """Which couplings stay: all outside wide pieces, there a tree of those that would be broken most."""
     kept = np.ones(len(ends), dtype=bool)
     rows = np.flatnonzero(is_wide[of_edge])
     u, v = ends[rows].T
