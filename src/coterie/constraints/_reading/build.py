@@ -37,7 +37,7 @@ from coterie.constraints._reading.inputs import (
     check_range,
     drop_self_pairs,
     infer_n_items,
-    is_missing,
+    is_unknown,
     item_name,
     names_of,
     read_confidence,
@@ -81,7 +81,7 @@ def group_statement(
             row = int(np.flatnonzero(odd)[0])
             raise ValueError(f"{name}[{row}] is {array[row]}; use whole numbers or strings (-1: unknown).")
     names = array.tolist()
-    known = [i for i, value in enumerate(names) if not _unknown(value)]
+    known = [i for i, value in enumerate(names) if not is_unknown(value)]
     strength = check_group_weight(weight)
     return len(names), make_group(kind, known, [names[i] for i in known], strength, source)
 
@@ -92,10 +92,6 @@ def check_group_weight(weight: Any) -> float | None:
     if weight is not None and not (number and 0 <= weight < math.inf):
         raise ValueError(f"weight must be a finite number, not negative, or None for hard; got {weight!r}.")
     return weight
-
-
-def _unknown(value: Any) -> bool:
-    return is_missing(value) or (isinstance(value, int | float) and value == -1)
 
 
 def from_matrix(matrix: Any) -> tuple[int, Pairs, Pairs]:

@@ -206,7 +206,12 @@ def is_missing(value: Any) -> bool:
     """None, NaN, or pandas' NA and NaT, of which the first answers neither yes nor no when compared."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, float) and value != value
+    return isinstance(value, float | np.floating) and bool(value != value)
+
+
+def is_unknown(value: Any) -> bool:
+    """Whether an entry says nothing about its item: missing, or -1."""
+    return is_missing(value) or (isinstance(value, int | float | np.number) and value == -1)
 
 
 def read_pairs(value: Any, name: str, ids: Ids | None, width: int = 2) -> IntArray:
