@@ -50,17 +50,13 @@ _registry: list[Kernel[..., Any]] = []
 _compile_lock = threading.RLock()
 
 
-class _Here(threading.local):
-    """The interpreted call of this thread that is under way, by the time at which it has taken too long."""
-
-    until: float | None = None
-
-
 class _TooLong(Exception):
     """An interpreted call has taken so long that compiling is better."""
 
 
-_here = _Here()
+_here = (
+    threading.local()
+)  # `until` what time the interpreted call of this thread may take, if one is under way
 _spent = _compiling = 0.0  # seconds of all kernels in this process
 _large = False  # whether one of them had a large call
 
@@ -92,14 +88,14 @@ class Kernel(Generic[P, R]):
         return self.compiled if self._ready else functools.partial(self._first_calls, steps)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        if _here.until is not None:  # called by an interpreted kernel
-            if time.perf_counter() > _here.until:
-                raise _TooLong
+        until = getattr(_here, "until", None)
+        if until is not None and time.perf_counter() > until:
+            raise _TooLong
+        # called by an interpreted kernel, or inlined: compiled callers hold a copy
+        if until is not None or (self.targetoptions and not self._ready):
             return self.interpreted(*args, **kwargs)
         if self._ready:
             return self.compiled(*args, **kwargs)
-        if self.targetoptions:  # compiled callers hold a copy of an inlined kernel
-            return self.interpreted(*args, **kwargs)
         return self._first_calls(None, *args, **kwargs)
 
     def _first_calls(self, steps: int | None, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -205,10 +205,7 @@ def _bounds(parameters: Mapping[str, Any], size_weight: Any, groups: Any) -> fro
 def _all_folds(
     known: Constraints, questions: Questions, n_folds: int, n_repeats: int, random_state: Any
 ) -> Iterator[tuple[Fold, int]]:
-    """The folds of all repeats, each with the seed of its fits.
-
-    First everything is kept and nothing asked: a method that cannot do that is of no use afterwards.
-    """
+    """The folds of all repeats, each with the seed of its fits; the first keeps everything, asks nothing."""
     rng = as_generator(random_state)
     nothing = np.empty(0, dtype=np.int64)
     yield Fold(known, nothing, lambda labels: np.empty(0)), int(rng.integers(2**31))

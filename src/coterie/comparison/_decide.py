@@ -26,11 +26,7 @@ class Score:
 
 
 def balanced(answers: FloatArray, must: BoolArray, owner: IntArray) -> Score:
-    """Mean over must-links and mean over cannot-links, averaged; a kind that is not there is left out.
-
-    The error adds up the squared influence of each owner, so that the two questions about one item are not
-    taken for two independent ones.
-    """
+    """Mean over must-links and over cannot-links, averaged; for the error an owner's questions are one."""
     kinds = [kind for kind in (must, ~must) if kind.any()]
     value = float(np.mean([answers[kind].mean() for kind in kinds]))
     influence = np.zeros(len(answers))
@@ -57,10 +53,7 @@ def f_measures(answers: FloatArray, must: BoolArray) -> tuple[FloatArray, FloatA
 
 
 def far_better(first: FloatArray, second: FloatArray, must: BoolArray, owner: IntArray) -> bool:
-    """Whether `first` is better by more than two standard errors, and by three pairs (or labels) in all.
-
-    Few pairs that all come out alike have no error to speak of, hence the second condition.
-    """
+    """Whether better by two standard errors and, since few pairs alike have none, by three pairs in all."""
     difference = balanced(first - second, must, owner)
     inverse = np.unique(owner, return_inverse=True)[1]
     more = (np.bincount(inverse, first - second) / np.bincount(inverse)).sum()
@@ -68,11 +61,7 @@ def far_better(first: FloatArray, second: FloatArray, must: BoolArray, owner: In
 
 
 def choose_best(answers: Sequence[FloatArray], plain: int | None, must: BoolArray, owner: IntArray) -> int:
-    """Which is chosen: the best score, of equal ones the first.
-
-    Plain clustering (number `plain`) is chosen only if it is far better than each of the others: in doubt the
-    constraints are used.
-    """
+    """The best score, of equal ones the first; plain clustering only if far better than each other one."""
     informed = [number for number in range(len(answers)) if number != plain]
     if plain is not None and all(far_better(answers[plain], answers[one], must, owner) for one in informed):
         return plain

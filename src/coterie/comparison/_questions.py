@@ -130,10 +130,7 @@ def _pair_answers(together: IntArray, apart: IntArray, labels: Labels) -> FloatA
 
 
 def _about_labels(known: Constraints, group: Group, settled: bool) -> Questions:
-    """Two questions a label: is the item with its class, is it apart from the others?
-
-    An item is hidden from all sets of labels at once, so that no other one gives it away.
-    """
+    """Is an item with its class, and apart from others? Its label is hidden in all sets of labels at once."""
     n, everything = len(group.items), np.arange(known.n_items)
 
     def folds(n_folds: int, seed: Any) -> Iterator[Fold]:

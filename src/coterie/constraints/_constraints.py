@@ -35,7 +35,7 @@ from coterie.constraints._reading import build as _build
 from coterie.constraints._reading.buildable import Buildable
 from coterie.constraints._reading.files import write_file
 from coterie.constraints._reading.frames import build_frame
-from coterie.constraints._reading.inputs import Ids, infer_n_items, read_pairs, whole_number
+from coterie.constraints._reading.inputs import Ids, first_three, infer_n_items, read_pairs, whole_number
 
 if TYPE_CHECKING:
     from coterie.constraints._feasible.explain import Explanation
@@ -115,19 +115,21 @@ class Constraints(Buildable):
         return self._cannot
 
     @property
+    def _tables(self) -> tuple[tuple[str, Pairs], tuple[str, Pairs]]:
+        return (MUST_LINK, self._must), (CANNOT_LINK, self._cannot)
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """What is legal, but perhaps not meant: pairs that were stated more than once as the same kind."""
-        again = [(MUST_LINK, self._must), (CANNOT_LINK, self._cannot)]
-        again = [(kind, table.take(table.times > 1)) for kind, table in again]
-        names = [
+        again = [(kind, table.take(table.times > 1)) for kind, table in self._tables]
+        named = [
             f"{kind} {self.item_name(i)}-{self.item_name(j)} ({times} times)"
             for kind, table in again
-            for (i, j), times in zip(table.ij[:3].tolist(), table.times[:3].tolist(), strict=True)
+            for (i, j), times in zip(table.ij[:4].tolist(), table.times[:4].tolist(), strict=True)
         ]
         n = sum(table.n for _, table in again)
-        named = ", ".join(names[:3] + ["..."] * (n > 3))
-        are = "pair is" if n == 1 else "pairs are"
-        return (f"{n:,} {are} stated more than once: {named}. Their weights add up.",) if n else ()
+        are = f"{n:,} {'pair is' if n == 1 else 'pairs are'} stated more than once"
+        return (f"{are}: {first_three(named)}. Their weights add up.",) if n else ()
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -137,9 +139,8 @@ class Constraints(Buildable):
     @property
     def kinds(self) -> frozenset[str]:
         """Which kinds of constraint occur."""
-        found = {group.kind for group in self._groups}
-        pairs = {kind for kind, table in ((MUST_LINK, self._must), (CANNOT_LINK, self._cannot)) if table.n}
-        return frozenset(found | pairs)
+        pairs = {kind for kind, table in self._tables if table.n}
+        return frozenset(pairs | {group.kind for group in self._groups})
 
     @cached_property
     def constrained_items(self) -> IntArray:
@@ -168,11 +169,11 @@ class Constraints(Buildable):
 
     def __repr__(self) -> str:
         phrases = []
-        for table, name in ((self._must, "must-link"), (self._cannot, "cannot-link")):
+        for kind, table in self._tables:
             if table.n:
                 hard = f", {int(table.hard.sum()):,} hard" if table.hard.any() else ""
                 first = [f"{self.item_name(i)}-{self.item_name(j)}" for i, j in table.ij[:4].tolist()]
-                phrases.append(f"{count_of(table.n, name)}{hard} ({_first(first)})")
+                phrases.append(f"{count_of(table.n, kind)}{hard} ({first_three(first)})")
         for kind in GROUP_KINDS:
             groups = [group for group in self._groups if group.kind == kind]
             if len(groups) > 2:
@@ -187,12 +188,11 @@ class Constraints(Buildable):
                 }
                 stated = zip(group.items[:4].tolist(), group.codes[:4].tolist(), strict=True)
                 first = [f"{self.item_name(item)}: {group.names[code]}" for item, code in stated]
-                phrases.append(f"{phrase_of[kind]} ({_first(first)})")
+                phrases.append(f"{phrase_of[group.kind]} ({first_three(first)})")
         return f"Constraints({count_of(self._n_items, 'item')}: {', '.join(phrases) or 'nothing known'})"
 
     def _repr_html_(self) -> str:
-        rows = _broken.pair_rows(MUST_LINK, self._must, self._ids)
-        rows += _broken.pair_rows(CANNOT_LINK, self._cannot, self._ids)
+        rows = [row for table in self._tables for row in _broken.pair_rows(*table, self._ids)]
         return as_html("\n".join([repr(self), *self.remarks]), [_broken.HEAD, *rows] if rows else ())
 
     # ---- what follows from it -------------------------------------------------------------------------
@@ -305,11 +305,9 @@ class Constraints(Buildable):
         if source is not None and source not in self._sources():
             raise ValueError(f"nothing was stated by source {source!r}; there are {sorted(self._sources())}.")
         tables = []
-        for table, pairs, also, name in (
-            (self._must, must_link, None if other is None else other.must_link, MUST_LINK),
-            (self._cannot, cannot_link, None if other is None else other.cannot_link, CANNOT_LINK),
-        ):
-            listed = [read_pairs(pairs, name, self._ids), read_pairs(also, name, None)]
+        also = (None, None) if other is None else (other.must_link, other.cannot_link)
+        for (name, table), pairs, others in zip(self._tables, (must_link, cannot_link), also, strict=True):
+            listed = [read_pairs(pairs, name, self._ids), read_pairs(others, name, None)]
             wanted = np.sort(np.concatenate(listed), axis=1)
             rows = find_rows(table, wanted)
             if (rows < 0).any():
@@ -374,11 +372,6 @@ class Constraints(Buildable):
 
     def __hash__(self) -> int:
         return hash(self._digest)
-
-
-def _first(named: list[str]) -> str:
-    """The first three of what is named, and whether there are more."""
-    return ", ".join(named[:3] + ["..."] * (len(named) > 3))
 
 
 def as_constraints(

@@ -10,15 +10,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from coterie._arrays import Floats, Index, Labels
-from coterie._words import format_number, short_number
+from coterie._arrays import Floats, Labels
+from coterie._words import short_number
 from coterie.assign._core import build_core, soft_penalty
 from coterie.assign._hard import HardSolver
 from coterie.assign._pairs import SoftSolver
 from coterie.assign._sizes import (
     BoundedSolver,
     EitherOrSolver,
-    SizeBounds,
     read_bounds,
     size_constrained_assignment,
     tell_shortfall,
@@ -36,10 +35,9 @@ from coterie.base import (
     whole,
 )
 from coterie.constraints import Constraints, EitherOr, Violations
-from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
 from coterie.kmeans._engine.loop import PrototypeLoop
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
-from coterie.kmeans._engine.sized_loop import BoundedLoop, LooseLoop
+from coterie.kmeans._engine.sized_loop import BoundedLoop, LooseLoop, pinned_items
 from coterie.kmeans._engine.sized_starts import book_start, within_range
 from coterie.kmeans._engine.starts import CentreStarts, RandomState
 
@@ -311,6 +309,7 @@ class SizeConstrainedKMeans(PrototypeClusterer):
                 )
         elif self.outlier_cost_ < float("inf"):
             spare = float("inf") if self.max_outliers is None else float(self.max_outliers)
+        items, classes, names = labelled(known if self.obeys == "all" else known.only_hard())
         bounds = read_bounds(
             self.size_min,
             self.size_max,
@@ -321,9 +320,9 @@ class SizeConstrainedKMeans(PrototypeClusterer):
             group_min=self.group_min,
             group_max=self.group_max,
             spare=spare,
-            names=labelled(self._obeyed(known))[2],
+            names=names,
         )
-        pinned = self._pinned(known, bounds)
+        pinned = pinned_items(items, classes, bounds, k)
         either_or = _read_either_or(either_or, n)
         self.weight_ = distortion.mean_cost if self.weight == "auto" else float(self.weight)
         soft = self.weight_ != float("inf")
@@ -378,39 +377,6 @@ class SizeConstrainedKMeans(PrototypeClusterer):
             on_shortfall=self.on_shortfall,
             pinned=pinned,
         )
-
-    def _obeyed(self, known: Constraints) -> Constraints:
-        return known if self.obeys == "all" else known.only_hard()
-
-    def _pinned(self, known: Constraints, bounds: SizeBounds) -> tuple[Index, Index] | None:
-        """Items and their clusters, where bounds differ and labels say which cluster is which."""
-        items, classes, _ = labelled(self._obeyed(known))
-        if not len(items) or not bounds.by_cluster(self.n_clusters):
-            return None
-        load = bounds.load[items] if len(bounds.load) else None
-        held = np.bincount(classes, load, len(bounds.high))
-        over = np.flatnonzero(held > bounds.high * (1 + 1e-12))
-        if len(over):
-            h = int(over[0])
-            raise InfeasibleConstraintsError(
-                f"{bounds.called(h)}: the items with its label count {format_number(held[h])}, more than its "
-                f"size_max of {format_number(bounds.high[h])}."
-            )
-        return items, classes
-
-    def _number(self, best: Any, known: Constraints) -> None:
-        pinned = self._pinned(known, best.bounds)
-        if pinned is None:
-            super()._number(best, known)
-            return
-        items, classes = pinned
-        wrong = np.flatnonzero(best.labels[items] != classes)
-        if len(wrong):
-            raise UndecidedError(
-                f"no assignment was found in which {best.bounds.called(int(classes[wrong[0]]))} keeps to its "
-                f"bounds and holds what has its label, such as item {known.item_name(int(items[wrong[0]]))}. "
-                "Widen the bounds, or drop labels."
-            )
 
     def _require_feasible(self, known: Constraints, n_clusters: int, nonempty: bool = True) -> None:
         # where bounds are given, they say which clusters may be empty

@@ -12,13 +12,7 @@ from coterie.base import check_sample_weight
 from coterie.distortion import DISTORTIONS, distortion_named
 
 
-def free(
-    X: Any,
-    centers: Any,
-    *,
-    metric: str = "sqeuclidean",
-    sample_weight: Any = None,
-) -> Assignment:
+def free(X: Any, centers: Any, *, metric: str = "sqeuclidean", sample_weight: Any = None) -> Assignment:
     """Give every row the nearest centre.
 
     Parameters

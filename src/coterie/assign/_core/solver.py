@@ -23,10 +23,7 @@ class CoreSolver(ABC):
 
     @abstractmethod
     def assign(self, cost: Floats, labels: Labels | None, scores: Scores, last: bool) -> Labels:
-        """Labels for the given costs, from those before (None in the first pass of a start).
-
-        Another pass goes on where this one stops, unless it is the last.
-        """
+        """Labels for these costs, from those before (None: the start begins); more follows but if `last`."""
 
     def penalty(self, labels: Labels) -> float:
         """What broken constraints add to the objective."""

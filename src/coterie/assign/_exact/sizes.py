@@ -21,10 +21,7 @@ _TOLERANCE = 2e-6
 
 
 def best_units(problem: BoundedSolver, costs: Any) -> tuple[Labels | None, bool]:
-    """The best labels of the whole units, and whether that is proven; None if the budget was too small.
-
-    Raises if it is proven that there are none.
-    """
+    """Best labels of the whole units, and whether proven; None: budget too small. Raises where none exist."""
     cost, load = problem.unit_costs(costs), problem.loads.load
     n_units = len(cost)
     whole = np.ones(n_units, dtype=bool)

@@ -27,10 +27,7 @@ _MAX_SEARCHED = 1000
 
 
 class Placed(NamedTuple):
-    """Where the units are: their labels, what each cluster holds of each row of counts, and whom.
-
-    `holder` is the unit of a row that came last into a cluster; `group_unit` has the units of each row.
-    """
+    """Labels of the units; what each cluster holds of each row of counts, and who came last (`holder`)."""
 
     labels: Any
     counts: Any
@@ -90,10 +87,7 @@ def greedy(cost: Any, acts: Any, placed: Any, order: Any, mark: Any, state: Any)
 
 @kernel(inline=True)
 def _add_once(v: int, out: Any, n: int) -> int:
-    """Write v behind the first n of `out`, unless it is among them; returns how many there are now.
-
-    That is one more than `out` can take where there is no room for v.
-    """
+    """Add v to the first n of `out` unless it is there; how many there are now, one too many if no room."""
     known = False
     for i in range(n):
         known = known or out[i] == v
@@ -191,15 +185,7 @@ def _push(u: int, h: int, cost: Any, acts: Any, placed: Any, mark: Any, state: A
 
 @kernel
 def moves(
-    cost: Any,
-    acts: Any,
-    placed: Any,
-    order: Any,
-    start: int,
-    stop: int,
-    mark: Any,
-    state: Any,
-    pushed: Any,
+    cost: Any, acts: Any, placed: Any, order: Any, start: int, stop: int, mark: Any, state: Any, pushed: Any
 ) -> int:
     """Move or push units of `order[start:stop]` where that lowers the cost; returns how often it did."""
     labels, indptr, indices, member_ptr = placed.labels, acts.indptr, acts.indices, acts.member_ptr

@@ -48,10 +48,7 @@ class HardSearch:
         self._reset(labels.copy())
 
     def improve(self, cost: Floats, order: Any, max_rounds: int) -> int:
-        """Lower the cost by legal steps until none is left, or for so many rounds; returns their number.
-
-        A round is a pass of moves, one of chains, and the matching of cliques.
-        """
+        """Lower the cost in rounds (moves, chains, matching of cliques) while that pays; their number."""
         core, k = self.core, self.k
         if not len(order) or k == 1:
             return 0

@@ -26,10 +26,7 @@ from coterie.exceptions import InfeasibleConstraintsError
 
 
 class SoftSolver(CoreSolver):
-    """Labels of the units of a core under prices and prohibitions; one for all passes of a fit.
-
-    `weight` is what a broken constraint of strength 1 costs in `core`.
-    """
+    """Labels of a core's units under prices, for all passes of a fit; strength 1 costs `weight` in `core`."""
 
     # rounds of moves of two and of blocks in a pass that another one follows
     rounds_a_pass = 1

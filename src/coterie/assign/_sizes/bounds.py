@@ -221,10 +221,7 @@ def _check_groups(bounds: SizeBounds, groups: Groups, tolerance: float) -> None:
 
 
 def _check_together(bounds: SizeBounds) -> None:
-    """Raise where the bounds of groups and clusters can be met each, but not all at once.
-
-    A small linear program spreads the groups over the clusters and misses as little of the sizes as it can.
-    """
+    """Raise where bounds of groups and clusters can be met each, but not all at once, by a linear program."""
     missed = spread_missed(bounds.limits)
     if missed.sum() > 0.5:
         h = int(np.argmax(missed))

@@ -67,43 +67,21 @@ def measure_regrets(
 
 
 @kernel
-def count_candidates(
+def find_candidates(
     costs: Any,
     kind: Any,
     base: Any,
     labels: Any,
     regret: Any,
     reach: float,
-    count: Any,
+    at: Any,
+    length: Any,
+    key: Any,
+    who: Any,
     start: int,
     stop: int,
 ) -> None:
-    """Count the items among rows `start` to `stop` that may move from each node to each cluster."""
-    k = costs.shape[1]
-    for i in range(start, stop):
-        if regret[i] > reach:
-            continue
-        t = kind[i] if kind.shape[0] > 0 else 0
-        own = labels[i]
-        here = costs[i, own] - base[t, own]
-        for h in range(k):
-            if h != own and costs[i, h] - base[t, h] - here <= reach:
-                count[t * k + own, h] += 1
-
-
-@kernel
-def fill_candidates(
-    costs: Any,
-    kind: Any,
-    base: Any,
-    labels: Any,
-    regret: Any,
-    reach: float,
-    heaps: Any,
-    start: int,
-    stop: int,
-) -> None:
-    """Write the candidates among rows `start` to `stop` to where their heaps will be."""
+    """Count, in `length`, who of these rows may move from where to where; with room in `key`, write them."""
     k = costs.shape[1]
     for i in range(start, stop):
         if regret[i] > reach:
@@ -113,14 +91,13 @@ def fill_candidates(
         node = t * k + own
         here = costs[i, own] - base[t, own]
         for h in range(k):
-            if h == own:
-                continue
             value = costs[i, h] - base[t, h] - here
-            if value <= reach:
-                at = heaps.at[node, h] + heaps.length[node, h]
-                heaps.length[node, h] += 1
-                heaps.key[at] = value
-                heaps.who[at] = i
+            if h == own or not value <= reach:
+                continue
+            if key.shape[0] > 0:
+                key[at[node, h] + length[node, h]] = value
+                who[at[node, h] + length[node, h]] = i
+            length[node, h] += 1
 
 
 @kernel

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from coterie._arrays import NOTHING, Floats
 from coterie._words import format_number, listed
 from coterie.assign._sizes.bounds import NO_MAXIMUM, Groups, SizeBounds, check_sums
+from coterie.constraints._model import sorted_names
+from coterie.constraints._reading import is_unknown
 from coterie.exceptions import ParameterError
 
 _PERCENT = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{0,15})?)\s*%\s*")
@@ -252,24 +254,13 @@ def _codes(groups: Any, n: int) -> tuple[tuple[Any, ...], NDArray[np.int32]]:
     if len(given) != n:
         raise ValueError(f"groups has {len(given)} entries, but there are {n} items.")
     try:
-        nobody = [_is_nobody(one) for one in given]
+        nobody = [is_unknown(one) for one in given]
         found = {one for one, none in zip(given, nobody, strict=True) if not none}
     except TypeError:
         raise ValueError("groups must hold one name per item, such as a number or a word.") from None
     if not found:
         raise ValueError("groups puts every item into no group (-1, None or NaN).")
-    try:
-        names = sorted(found)
-    except TypeError:
-        names = sorted(found, key=lambda one: (type(one).__name__, str(one)))
+    names = sorted_names(found)
     number = {name: position for position, name in enumerate(names)}
     code = [-1 if none else number[one] for one, none in zip(given, nobody, strict=True)]
     return tuple(names), np.array(code, dtype=np.int32)
-
-
-def _is_nobody(one: Any) -> bool:
-    """Whether an entry of `groups` means no group: None, -1, NaN, or the NA of a data frame."""
-    if one is None or (isinstance(one, Real) and one == -1):
-        return True
-    differs = one != one  # NaN alone differs from itself; NA does not say
-    return bool(differs) if isinstance(differs, (bool, np.bool_)) else True

@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from coterie._arrays import Floats, Labels
+from coterie._arrays import NOTHING, Floats, Labels
 from coterie._compiled import Kernel, chunk_rows, in_slices, over_chunks
-from coterie.assign._sizes.bounds import Limits, spread_missed
+from coterie.assign._sizes.bounds import NO_KINDS, Limits, spread_missed
 from coterie.assign._sizes.candidates import (
     TAIL,
     Heaps,
     all_margins,
-    count_candidates,
-    fill_candidates,
+    find_candidates,
     measure_regrets,
     order_candidates,
     relabel,
@@ -275,7 +274,7 @@ class _State:
                 reach = float(above.min()) if len(above) else np.inf
         count = np.zeros((problem.n_kinds * k, k), dtype=np.int64)
         for part in in_slices(n, k):
-            count_candidates(*common, reach, count, *part)
+            find_candidates(*common, reach, count, count, NOTHING, NO_KINDS, *part)
         if count.sum() == n * (k - 1):  # everybody is a candidate for everything
             reach = np.inf
         room = count + count // 2
@@ -291,7 +290,7 @@ class _State:
             first=np.empty(room.shape, dtype=np.int64),
         )
         for part in in_slices(n, k):
-            fill_candidates(*common, reach, heaps, *part)
+            find_candidates(*common, reach, heaps.at, heaps.length, heaps.key, heaps.who, *part)
         for part in in_slices(len(room), int(4 * (count.mean() + 1) * k)):
             order_candidates(heaps, *part)
         return reach, heaps

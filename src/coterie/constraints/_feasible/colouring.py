@@ -121,11 +121,7 @@ def apart_graph(contracted: Contracted) -> ApartGraph:
 
 
 def _without_twins(contracted: Contracted) -> tuple[list[tuple[IntArray, IntArray]], IntArray, IntArray]:
-    """Leave out nodes that can copy another's colour.
-
-    A node that one partition alone speaks of has the same neighbours as any other node of its code, or
-    fewer; so one node a code is enough, and the others take its colour.
-    """
+    """One node a code of those that one partition alone speaks of: the others can copy its colour."""
     tied = np.diff(contracted.indptr) > 0
     tied[contracted.clique_nodes] = True
     n_across = np.zeros(contracted.n_components, dtype=np.int64)
@@ -270,11 +266,7 @@ def _peel(
 
 
 def peel(graph: ApartGraph, k: int) -> tuple[IntArray, BoolArray]:
-    """Nodes in the order of their deletion, and which nodes remain.
-
-    A node with fewer than k neighbours can always be coloured after them, so what was peeled never
-    decides; the reverse order is a greedy order that cannot fail on it.
-    """
+    """Nodes in the order of their deletion, and which remain; in reverse, each finds one of k colours."""
     n = graph.n_nodes
     removed = np.zeros(n, dtype=np.int64)
     order = np.empty(n, dtype=np.int64)

@@ -310,10 +310,7 @@ def _apart_statement(
 
 
 def _ways_between(c: Constraints, terminals: Sequence[int]) -> tuple[IntArray, list[Implied], IntArray]:
-    """Must-links and equal labels that tie the terminals together, and the way from the first to the last.
-
-    A tree of shortest paths from the first terminal, pruned to the terminals: each of its links is needed.
-    """
+    """Must-links and labels that tie the terminals together, each needed, and the way from first to last."""
     component, n = c.components, c.n_items
     here = component[terminals[0]]
     active = c.must_table.ij[c.must_table.active]

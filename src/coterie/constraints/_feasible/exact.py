@@ -307,10 +307,7 @@ def _cp_sat(indptr: IntArray, indices: IntArray, k: int, steps: int, seconds: fl
 def shrink(
     indptr: IntArray, indices: IntArray, k: int, budget: int
 ) -> tuple[IntArray, list[tuple[int, int]], bool]:
-    """Delete nodes, then edges, from a graph that k colours cannot colour, as long as that stays so.
-
-    Returns the nodes and edges left, and whether it is proven that none of these edges can go.
-    """
+    """Delete nodes, then edges, while k colours fail; what is left, and whether no edge can go, proven."""
     n = len(indptr) - 1
     head = np.repeat(np.arange(n), np.diff(indptr))
     edges = np.column_stack([head, indices])[head < indices]

@@ -228,10 +228,7 @@ def _of_rows(c: Constraints, rows: BoolArray) -> Constraints:
 
 
 def _keep_strongest(c: Constraints) -> Constraints:
-    """Keep constraints strongest first, unless they contradict those kept.
-
-    Constraints of equal strength are tried in both orders, and the cheaper outcome wins.
-    """
+    """Keep constraints, strongest first, unless they contradict those kept; equal ones in both orders."""
     must, cannot = c.must_table, c.cannot_table
     # labels are given: what they join is one node from the start
     node = find_components(c.n_items, NO_PAIRS, c.groups)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         IntArray,
         find_rows,
         log_odds,
+        sorted_names,
     )
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -181,10 +181,7 @@ class Contracted:
 
 
 def units_of(known: Constraints, obey: Literal["all", "hard"]) -> tuple[IntArray, IntArray, IntArray]:
-    """The items that constraints name, the unit of each, and the component of each unit.
-
-    A unit is what must-links and labels join: all of them ("all"), or those that are hard.
-    """
+    """Items that constraints name, their units (what they join: "all" or the hard ones), and components."""
     items = known.constrained_items
     binding = known if obey == "all" else known.only_hard()
     if not binding:

@@ -8,7 +8,7 @@ at once: partial labels, `distinct` or `across`. Both are frozen; memory is line
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -307,17 +307,13 @@ class Group:
 
     def ranks(self) -> IntArray:
         """Position of each code's name among all names, sorted."""
-        try:
-            order = sorted(self.names)  # type: ignore[type-var]
-        except TypeError:  # names of several kinds
-            order = sorted(self.names, key=lambda name: (type(name).__name__, str(name)))
-        rank = {name: position for position, name in enumerate(order)}
+        rank = {name: position for position, name in enumerate(sorted_names(self.names))}
         return np.array([rank[name] for name in self.names], dtype=np.int64)
 
     def n_pairs(self) -> int:
         """Number of pairs that the constraint stands for."""
-        every = _choose_two(len(self.items))
-        within = int(sum(_choose_two(count) for count in self.counts().tolist()))
+        every = choose_two(len(self.items))
+        within = int(sum(choose_two(count) for count in self.counts().tolist()))
         return {"label": every, "distinct": within, "across": every - within}[self.kind]
 
     def take(self, keep: BoolArray, new_number: IntArray) -> Group | None:
@@ -332,7 +328,16 @@ class Group:
         return Group, (self.kind, self.items, self.codes, self.names, self.weight, self.source)
 
 
-def _choose_two(count: int) -> int:
+def sorted_names(names: Iterable[Any]) -> list[Any]:
+    """Names in order, also where they are of several kinds."""
+    try:
+        return sorted(names)
+    except TypeError:
+        return sorted(names, key=lambda name: (type(name).__name__, str(name)))
+
+
+def choose_two(count: int) -> int:
+    """Number of pairs of so many items."""
     return count * (count - 1) // 2
 
 

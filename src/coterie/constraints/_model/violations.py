@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from coterie._notebook import as_html
 from coterie._words import format_number
-from coterie.constraints._model.statements import CANNOT_LINK, MUST_LINK, Group, IntArray, Pairs
+from coterie.constraints._model.statements import CANNOT_LINK, MUST_LINK, Group, IntArray, Pairs, choose_two
 from coterie.constraints._reading.frames import build_frame
-from coterie.constraints._reading.inputs import Ids, item_name
+from coterie.constraints._reading.inputs import Ids, first_three, item_name, names_of
 
 if TYPE_CHECKING:
     from coterie.constraints._constraints import Constraints
@@ -166,12 +166,11 @@ class Violations:
         if missed:
             are = "bound on sizes is" if len(self.shortfalls) == 1 else "bounds on sizes are"
             missed.insert(0, f"{len(self.shortfalls):,} {are} missed:")
+        n = self.n_stated
         if not self.n_broken:
-            all_of = (
-                "The one constraint is" if self.n_stated == 1 else f"All {self.n_stated:,} constraints are"
-            )
-            return f"{all_of} met.", [], missed
-        head = f"{self.n_broken:,} of {self.n_stated:,} constraints are broken (cost {self.cost:g})."
+            all_are = "The one constraint is" if n == 1 else f"All {n:,} constraints are"
+            return f"{all_are} met.", [], missed
+        head = f"{self.n_broken:,} of {n:,} constraints are broken (cost {self.cost:g})."
         rows = self.first_rows()
         left_out = self.must_link.n + self.cannot_link.n + len(self.groups) - len(rows)
         more = [f"  ... and {left_out:,} more rows; see to_frame()."] if left_out else []
@@ -182,9 +181,7 @@ class Violations:
         rows = pair_rows(MUST_LINK, self.must_link, self.ids)
         rows += pair_rows(CANNOT_LINK, self.cannot_link, self.ids)
         for group in self.groups[:_SHOWN]:
-            named = ", ".join(
-                [item_name(self.ids, i) for i in group.items[:3]] + ["..."] * (len(group.items) > 3)
-            )
+            named = first_three([item_name(self.ids, i) for i in group.items[:4]])
             where = ", ".join(map(str, group.clusters[:5]))
             items = f"{group.name}: {group.n_items:,} items in clusters {where} (see {named})"
             weight = "hard" if group.weight is None else f"{group.weight:g}"
@@ -200,24 +197,18 @@ class Violations:
             Which library's frame; by default the first one that is installed.
         """
         rows: list[tuple[Any, ...]] = []
-
-        def named(items: Any) -> Any:
-            return (np.asarray(items) if self.ids is None else self.ids.values[np.asarray(items)]).tolist()
-
         for kind, table in ((MUST_LINK, self.must_link), (CANNOT_LINK, self.cannot_link)):
-            for (i, j), weight, hard, source in zip(
-                named(table.ij), table.weight.tolist(), table.hard.tolist(), table.source_names(), strict=True
-            ):
-                rows.append((kind, i, j, None, None, 1, weight, hard, source))
+            said = table.weight.tolist(), table.hard.tolist(), table.source_names()
+            for (i, j), *rest in zip(names_of(self.ids, table.ij), *said, strict=True):
+                rows.append((kind, i, j, None, None, 1, *rest))
         for g in self.groups:
             weight = 1.0 if g.weight is None else g.weight
             where = ", ".join(map(str, g.clusters))
-            for number, item in enumerate(named(g.items)):
+            for number, item in enumerate(names_of(self.ids, g.items)):
                 # the pairs are counted once, in the row of the first item
                 n_pairs = g.n_pairs if number == 0 else 0
-                rows.append(
-                    (g.kind, item, None, str(g.name), where, n_pairs, weight, g.weight is None, g.source)
-                )
+                cells = str(g.name), where, n_pairs, weight, g.weight is None, g.source
+                rows.append((g.kind, item, None, *cells))
         names = ("kind", "i", "j", "group", "clusters", "n_pairs", "weight", "hard", "source")
         return build_frame({name: [row[at] for row in rows] for at, name in enumerate(names)}, library)
 
@@ -315,7 +306,7 @@ def _broken(group: Group, labels: IntArray) -> list[BrokenGroup]:
     if group.kind == "distinct":
         for c in np.flatnonzero((counts > 1) & ~outside).tolist():
             crowded = np.array([c])
-            found.append(entry(group.names[code[c]], crowded, crowded, _two(int(counts[c]))))
+            found.append(entry(group.names[code[c]], crowded, crowded, choose_two(int(counts[c]))))
         return found
     if group.kind == "label":
         together = np.bincount(code, np.where(outside, 0, counts * (counts - 1) // 2), group.n_codes)
@@ -328,12 +319,8 @@ def _broken(group: Group, labels: IntArray) -> list[BrokenGroup]:
     by_cluster = np.argsort(cluster, kind="stable")
     for cells in np.split(by_cluster, np.flatnonzero(np.diff(cluster[by_cluster])) + 1):
         if len(cells) > 1 and not outside[cells[0]]:
-            n_pairs = _two(int(counts[cells].sum())) - sum(_two(n) for n in counts[cells].tolist())
+            n_pairs = choose_two(int(counts[cells].sum())) - sum(map(choose_two, counts[cells].tolist()))
             mixed = " + ".join(str(group.names[c]) for c in code[cells][:4].tolist())
             name = mixed if len(cells) <= 4 else f"{mixed} + {len(cells) - 4} more"
             found.append(entry(name, cells, cells[cells != cells[np.argmax(counts[cells])]], n_pairs))
     return found
-
-
-def _two(n: int) -> int:
-    return n * (n - 1) // 2

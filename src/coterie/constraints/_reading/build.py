@@ -27,6 +27,7 @@ from coterie.constraints._model.statements import (
     Pairs,
     canonical,
     make_group,
+    merge_groups,
     plain_pairs,
 )
 from coterie.constraints._reading.inputs import (
@@ -36,8 +37,9 @@ from coterie.constraints._reading.inputs import (
     check_range,
     drop_self_pairs,
     infer_n_items,
-    is_missing,
+    is_unknown,
     item_name,
+    names_of,
     read_confidence,
     read_hard,
     read_source,
@@ -79,7 +81,7 @@ def group_statement(
             row = int(np.flatnonzero(odd)[0])
             raise ValueError(f"{name}[{row}] is {array[row]}; use whole numbers or strings (-1: unknown).")
     names = array.tolist()
-    known = [i for i, value in enumerate(names) if not _unknown(value)]
+    known = [i for i, value in enumerate(names) if not is_unknown(value)]
     strength = check_group_weight(weight)
     return len(names), make_group(kind, known, [names[i] for i in known], strength, source)
 
@@ -90,10 +92,6 @@ def check_group_weight(weight: Any) -> float | None:
     if weight is not None and not (number and 0 <= weight < math.inf):
         raise ValueError(f"weight must be a finite number, not negative, or None for hard; got {weight!r}.")
     return weight
-
-
-def _unknown(value: Any) -> bool:
-    return is_missing(value) or (isinstance(value, int | float) and value == -1)
 
 
 def from_matrix(matrix: Any) -> tuple[int, Pairs, Pairs]:
@@ -159,24 +157,17 @@ def _one_triangle(i: IntArray, j: IntArray, value: Any) -> tuple[IntArray, IntAr
 
 
 def from_columns(
-    columns: dict[str, list[Any]],
-    ids: Ids | None,
-    n_items: int | None,
-    *,
-    place: str,
-    row_numbers: Sequence[int],
-    text: bool,
+    columns: dict[str, list[Any]], ids: Ids | None, n_items: int | None, lines: Sequence[int] | None = None
 ) -> Parts:
-    """Read the table described above; a complaint names the first bad row by `place` and `row_numbers`."""
+    """Read the table described above; with `lines`, the line of each row in a file, all cells are text."""
     _check_names(columns)
-
-    n = len(columns["kind"])
+    n, text = len(columns["kind"]), lines is not None
 
     def read(start: int, size: int) -> Parts:
         rows = {name: cells[start : start + size] for name, cells in columns.items()}
-        numbers = row_numbers[start : start + size]
+        numbers = (range(n) if lines is None else lines)[start : start + size]
         try:
-            return _from_rows(_TableReader(rows, ids, place, numbers, text), ids, n_items)
+            return _from_rows(_TableReader(rows, ids, numbers, text), ids, n_items)
         except ValueError:  # kind by kind, so that what failed need not be the first: look closer
             for closer in range(start, min(start + size, n), size // 1000 or 1) if size > 1 else ():
                 read(closer, size // 1000 or 1)
@@ -251,7 +242,7 @@ def _from_rows(reader: _TableReader, ids: Ids | None, n_items: int | None) -> Pa
             message = f"item {item_name(ids, int(who[again]))} stands twice in one set of {kind} constraints"
             raise reader.complaint(rows[again], f"{message}; number the sets in `set`")
         groups.append(reader.group(cast(GroupKind, kind), who, rows))
-    return n, tables[0], tables[1], tuple(groups), ids
+    return n, tables[0], tables[1], merge_groups(groups, "sum"), ids
 
 
 @dataclass(frozen=True)
@@ -260,15 +251,17 @@ class _TableReader:
 
     columns: dict[str, list[Any]]
     ids: Ids | None
-    place: str
     numbers: Sequence[int]
     text: bool
 
+    def place(self, row: int) -> str:
+        return f"{'line' if self.text else 'row'} {self.numbers[row]}"
+
     def complaint(self, row: int, what: str) -> ValueError:
-        return ValueError(f"{self.place} {self.numbers[row]}: {what}.")
+        return ValueError(f"{self.place(row)}: {what}.")
 
     def namer(self, rows: Sequence[int]) -> RowName:
-        return lambda at: f"{self.place} {self.numbers[rows[at]]}"
+        return lambda at: self.place(rows[at])
 
     def cell(self, column: str, row: int) -> Any:
         cells = self.columns.get(column)
@@ -287,7 +280,7 @@ class _TableReader:
         value = self.required(column, row)
         if self.ids is not None:
             value = self.columns[column][row]  # as written: blanks may belong to an id
-            return self.ids.row(value, f"{self.place} {self.numbers[row]}", text=self.text)
+            return self.ids.row(value, self.place(row), text=self.text)
         if not (_WHOLE.fullmatch(value) if isinstance(value, str) else _is_whole(value)):
             message = "not a row number; if these are your own ids, pass `ids=`"
             raise self.complaint(row, f"{column} is {value!r}, {message}")
@@ -325,8 +318,7 @@ class _TableReader:
         first = self.cell(column, rows[0])
         for row in rows:
             if self.cell(column, row) != first:
-                message = f"{column} differs within one group; number the sets in `set`"
-                raise self.complaint(row, message)
+                raise self.complaint(row, f"{column} differs within one group; number the sets in `set`")
         return first
 
     def pairs(self, rows: Sequence[int]) -> Pairs:
@@ -361,11 +353,9 @@ class _TableReader:
             raise self.complaint(rows[0], str(error).rstrip(".")) from None
         for row in rows:
             if self.cell("hard", row) is not None and self.flag(row) != (weight is None):
-                message = (
-                    "has no weight, so it is hard" if weight is None else "has a weight, so it is not hard"
-                )
-                hard = self.cell("hard", row)
-                raise self.complaint(row, f"hard is {hard!r}, but this set of {kind} constraints {message}")
+                hard = f"hard is {self.cell('hard', row)!r}, but this set of {kind} constraints has"
+                why = "no weight, so it is hard" if weight is None else "a weight, so it is not hard"
+                raise self.complaint(row, f"{hard} {why}")
         names = [self.required("group", row) for row in rows]
         return make_group(kind, items, names, weight, self.source_at(rows[0]))
 
@@ -378,19 +368,15 @@ def _is_whole(value: Any) -> bool:
 def to_columns(must: Pairs, cannot: Pairs, groups: Sequence[Group], ids: Ids | None) -> dict[str, list[Any]]:
     """Write the table: pairs first, then one row an item of each group."""
     rows: list[tuple[Any, ...]] = []
-
-    def named(items: IntArray) -> list[Any]:
-        return (items if ids is None else ids.values[items]).tolist()
-
     for kind, table in ((MUST_LINK, must), (CANNOT_LINK, cannot)):
         confidence = [None if math.isnan(value) else value for value in table.confidence.tolist()]
         said = table.weight.tolist(), confidence, table.hard.tolist(), table.source_names()
-        for i, j, *cells in zip(named(table.ij[:, 0]), named(table.ij[:, 1]), *said, strict=True):
+        for (i, j), *cells in zip(names_of(ids, table.ij), *said, strict=True):
             rows.append((i, j, kind, *cells, None, None))
     for number, group in enumerate(groups):
         written = _written_names(group.names)
         of_all = group.kind, group.weight, None, group.weight is None, group.source
-        for item, code in zip(named(group.items), group.codes.tolist(), strict=True):
+        for item, code in zip(names_of(ids, group.items), group.codes.tolist(), strict=True):
             rows.append((item, None, *of_all, written[code], number))
     names = ("i", "j", "kind", "weight", "confidence", "hard", "source", "group", "set")
     columns = {name: [row[at] for row in rows] for at, name in enumerate(names)}

@@ -11,15 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from coterie.constraints._model.frozen_items import FrozenItems
-from coterie.constraints._model.statements import (
-    CANNOT_LINK,
-    MUST_LINK,
-    NO_PAIRS,
-    Group,
-    Pairs,
-    canonical,
-    merge_groups,
-)
+from coterie.constraints._model.statements import CANNOT_LINK, MUST_LINK, NO_PAIRS, Group, Pairs, canonical
 from coterie.constraints._reading import build as _build
 from coterie.constraints._reading import sample as _sample
 from coterie.constraints._reading.files import read_file
@@ -161,10 +153,7 @@ class Buildable(FrozenItems):
         other names, `columns` says which is which: ``columns={"left": "i", "right": "j"}``.
         """
         cells = _build.renamed(frame_columns(frame), columns)
-        numbers = range(len(next(iter(cells.values()), [])))
-        names = None if ids is None else Ids(ids)
-        parts = _build.from_columns(cells, names, n_items, place="row", row_numbers=numbers, text=False)
-        return cls._from_parts(*parts[:3], merge_groups(parts[3], "sum"), parts[4])
+        return cls._from_parts(*_build.from_columns(cells, None if ids is None else Ids(ids), n_items))
 
     @classmethod
     def from_matrix(cls, matrix: Any, *, ids: Any = None) -> Self:
@@ -226,8 +215,7 @@ class Buildable(FrozenItems):
         end at commas, semicolons or tabs; JSON is what `write` makes, or an array of records. `columns` as in
         `from_frame`.
         """
-        parts = read_file(path, None if ids is None else Ids(ids), n_items, columns)
-        return cls._from_parts(*parts[:3], merge_groups(parts[3], "sum"), parts[4])
+        return cls._from_parts(*read_file(path, None if ids is None else Ids(ids), n_items, columns))
 
     @classmethod
     def sample(

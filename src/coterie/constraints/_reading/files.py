@@ -29,17 +29,14 @@ def read_file(path: Any, ids: Ids | None, n_items: int | None, names: Names) -> 
     if ending not in (".csv", ".json", ".parquet"):
         raise ValueError(f"{path.name}: unknown ending {ending!r}; constraint files end in {_KNOWN}.")
     try:
+        lines = None
         if ending == ".csv":
             columns, lines = _read_csv(path)
-            columns = renamed(columns, names)
-            return from_columns(columns, ids, n_items, place="line", row_numbers=lines, text=True)
-        if ending == ".json":
+        elif ending == ".json":
             columns, ids, n_items = _read_json(path, ids, n_items)
         else:
             columns = _read_parquet(path)
-        columns = renamed(columns, names)
-        rows = range(max((len(cells) for cells in columns.values()), default=0))
-        return from_columns(columns, ids, n_items, place="row", row_numbers=rows, text=False)
+        return from_columns(renamed(columns, names), ids, n_items, lines)
     except UnicodeDecodeError:
         raise _not_utf8(path) from None
     except ValueError as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -192,11 +192,26 @@ def item_name(ids: Ids | None, item: int) -> str:
     return str(item) if ids is None else str(ids.values[item])
 
 
+def names_of(ids: Ids | None, items: Any) -> list[Any]:
+    """Items, in an array of any shape, by the user's ids if there are any."""
+    return np.asarray(items if ids is None else ids.values[np.asarray(items)]).tolist()
+
+
+def first_three(names: Sequence[str]) -> str:
+    """The first three of some names, and whether there are more."""
+    return ", ".join([*names[:3], *["..."] * (len(names) > 3)])
+
+
 def is_missing(value: Any) -> bool:
     """None, NaN, or pandas' NA and NaT, of which the first answers neither yes nor no when compared."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, float) and value != value
+    return isinstance(value, float | np.floating) and bool(value != value)
+
+
+def is_unknown(value: Any) -> bool:
+    """Whether an entry says nothing about its item: missing, or -1."""
+    return is_missing(value) or (isinstance(value, int | float | np.number) and value == -1)
 
 
 def read_pairs(value: Any, name: str, ids: Ids | None, width: int = 2) -> IntArray:

@@ -74,10 +74,7 @@ class PrototypeClusterer(
         """What labels the constrained items; None if there are none."""
 
     def _starts(self, starts: CentreStarts, loop: PrototypeLoop) -> Iterator[Floats]:
-        """Centres to start from, one a start, without end: by the parameter `init`.
-
-        "mixed" goes by turns through neighbourhoods and k-means++.
-        """
+        """Centres to start from, without end, by `init`; "mixed" is neighbourhoods and k-means++ by turns."""
         number = 0
         while True:
             if not isinstance(self.init, str):

@@ -10,9 +10,11 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from coterie._arrays import Floats, Index, Labels
+from coterie._words import format_number
 from coterie.assign._sizes import BoundedLabels, SizeBounds, shortfalls, tell_shortfall
 from coterie.base import new_numbers
-from coterie.constraints import Shortfall
+from coterie.constraints import Constraints, Shortfall
+from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
 from coterie.kmeans._engine.loop import LoopOutcome, PrototypeLoop
 
 
@@ -24,6 +26,37 @@ class BoundedOutcome(LoopOutcome):
     duals: Any = None
     group_duals: Any = None
     missed: tuple[Shortfall, ...] = ()
+    pinned: tuple[Index, Index] | None = None
+
+    def follow_labels(self, known: Constraints, k: int) -> None:
+        """As the parent; but pinned items say which cluster is which from the start, and must be there."""
+        if self.pinned is None:
+            super().follow_labels(known, k)
+            return
+        items, classes = self.pinned
+        astray = np.flatnonzero(self.labels[items] != classes)
+        if len(astray):
+            at = astray[0]
+            raise UndecidedError(
+                f"no assignment was found in which {self.bounds.called(int(classes[at]))} keeps to its "
+                f"bounds and holds what has its label, such as item {known.item_name(int(items[at]))}. "
+                "Widen the bounds, or drop labels."
+            )
+
+
+def pinned_items(items: Index, classes: Index, bounds: SizeBounds, k: int) -> tuple[Index, Index] | None:
+    """Labelled items and their clusters, where bounds differ so that it matters which cluster is which."""
+    if not len(items) or not bounds.by_cluster(k):
+        return None
+    held = np.bincount(classes, bounds.load[items] if len(bounds.load) else None, len(bounds.high))
+    over = np.flatnonzero(held > bounds.high * (1 + 1e-12))
+    if len(over):
+        h = int(over[0])
+        raise InfeasibleConstraintsError(
+            f"{bounds.called(h)}: the items with its label count {format_number(held[h])}, more than its "
+            f"size_max of {format_number(bounds.high[h])}."
+        )
+    return items, classes
 
 
 class LooseLoop(PrototypeLoop):
@@ -60,10 +93,7 @@ class BoundedLoop(PrototypeLoop):
         on_shortfall: str = "raise",
         pinned: tuple[Index, Index] | None = None,
     ) -> None:
-        """`bounds` and `solver` (a `SizedSolver`, or choices of one) know the cluster of outliers, if any.
-
-        `pinned`: items, and the clusters that they stay in.
-        """
+        """`bounds` and `solver` know of the cluster of outliers; `pinned`: items, and where they stay."""
         super().__init__(distortion, None, k, objective_factor)
         self.bounds, self.sized = bounds, solver
         self.pair_penalty, self.on_shortfall = penalty, on_shortfall
@@ -204,4 +234,5 @@ class BoundedLoop(PrototypeLoop):
             duals=duals,
             group_duals=by_group,
             missed=missed,
+            pinned=self.pinned,
         )

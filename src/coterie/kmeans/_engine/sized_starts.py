@@ -16,10 +16,7 @@ _MAX_DRAWS, _MAX_RUNS = 50, 10
 
 
 def book_start(starts: CentreStarts, bounds: SizeBounds, plain: Callable[[Floats], Labels]) -> Floats:
-    """Rows from which plain k-means meets the minima; the last ones drawn if there are none.
-
-    Source: the experiments of the book's chapter 9.
-    """
+    """Rows from which plain k-means meets the minima, else the last ones drawn: as in the book, chapter 9."""
     k = starts.k
     low, load = bounds.low[:k], bounds.load if len(bounds.load) else None
 

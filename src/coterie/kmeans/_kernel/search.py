@@ -47,10 +47,7 @@ class KernelLabels:
 
 
 class Descent(ABC):
-    """Moves of units as long as they pay, for an objective whose sums over clusters are kept meanwhile.
-
-    Single moves come first. Only where none pays, units that constraints join or hold apart move together.
-    """
+    """Moves while they pay: of single units, and only then of those that constraints join or hold apart."""
 
     @property
     @abstractmethod
@@ -286,10 +283,7 @@ class KernelSearch(Descent):
 
 
 def filled(labels: Labels, cost: Floats, heavy: Index, k: int) -> Labels:
-    """Give every cluster a unit: the costliest one of a cluster with more; alone it is legal anywhere.
-
-    Units of some mass are taken as long as there are any to spare.
-    """
+    """Give every cluster a unit, if it can be one of some mass: the costliest one of a cluster with more."""
     for pool in (heavy, np.arange(len(labels))):
         while len(pool):
             count = np.bincount(labels[pool], minlength=k)

@@ -95,10 +95,7 @@ class Units:
         return found
 
     def squared_distances(self, groups: Any) -> Floats:
-        """Squared distance, in the space of the kernel, of the mean of each unit to that of each group.
-
-        A unit without mass has no mean; it is at 0 from everything.
-        """
+        """Squared distances of the units' means to the groups' in the kernel's space; 0 without mass."""
         z = self.times(groups)
         total = np.asarray(groups.T @ self.mass)
         within = np.asarray(groups.multiply(z).sum(axis=0)).ravel()

@@ -279,11 +279,7 @@ def _squares(rows: Any) -> Floats:
 def written_closure(
     structure: Constraints, pairs: StatedPairs, rng: RandomState, *, every: bool = False
 ) -> StatedPairs:
-    """The stated pairs and those that follow; of large components a random part, stronger in turn.
-
-    Where pairs are drawn a stated pair keeps its own strength, and the draw stands for the others. With
-    `every` none is drawn.
-    """
+    """Stated pairs and those that follow; in large components a draw stands for these, unless `every`."""
     items = structure.constrained_items
     found = Components.of(structure)
     inside = np.flatnonzero(found.component >= 0)

@@ -43,10 +43,7 @@ def spread_of(X: Any, centre: Floats, whole: bool) -> Floats:
 
 
 class Emission(ABC):
-    """Densities of the components of a mixture.
-
-    A subclass holds its parameters as arrays; `begin` is called once a fit, `update` in every M-step.
-    """
+    """Densities of a mixture's components; `begin` is called once a fit, `update` in every M-step."""
 
     # whether `log_prob` is the logarithm of a density, so that items can be scored and drawn
     density = True
@@ -196,10 +193,7 @@ class SquaredError(Emission):
 
 
 class Multinomial(Emission):
-    """Counts of words: a component is a distribution over the columns.
-
-    One is added to every count, so that a word that a component has not seen is not impossible there.
-    """
+    """Counts of words by component, one added to each: a word not seen there is not impossible."""
 
     sparse = True
     metric = "cosine"

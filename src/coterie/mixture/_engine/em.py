@@ -130,12 +130,7 @@ def _plus(total: list[Floats] | None, more: Any) -> list[Floats] | None:
 
 
 def expect(
-    data: Sample,
-    model: Model,
-    inference: Inference | None,
-    *,
-    eta: float = 1.0,
-    core_prior: bool = True,
+    data: Sample, model: Model, inference: Inference | None, *, eta: float = 1.0, core_prior: bool = True
 ) -> Expectation:
     """The E-step; at a temperature, the log-likelihood is minus the free energy.
 

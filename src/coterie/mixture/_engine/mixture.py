@@ -36,15 +36,7 @@ from coterie.mixture._emissions.gaussian import COVARIANCES, FEW_PSEUDO_ITEMS, G
 from coterie.mixture._engine.account import account_of_mixture
 from coterie.mixture._engine.em import EMOutcome, Expectation, Model, Sample, WeightStep, expect, run_em
 from coterie.mixture._engine.outcome import agreements, left_out, legal_labels
-from coterie.mixture._engine.starts import (
-    KMEANS_STARTS,
-    STARTS,
-    given_means,
-    given_precisions,
-    given_weights,
-    start_model,
-    type_of_precisions,
-)
+from coterie.mixture._engine.starts import STARTS, start_maker, type_of_precisions
 from coterie.mixture._inference.answer import Answer
 from coterie.mixture._inference.choose import Inference
 from coterie.mixture._inference.network import Network
@@ -210,37 +202,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
         """Makes the model of the next start."""
         if before is not None:
             return Model(emission.taking(before.emission), before.log_weights).copy
-        k, d = self.n_components, data.d
-        weights = None if self.weights_init is None else given_weights(self.weights_init, k)
-        means = None if self.means_init is None else given_means(self.means_init, k, d)
-        precisions = None
-        if self.precisions_init is not None:
-            if not isinstance(emission, Gaussian):
-                raise ValueError("precisions_init needs Gaussian components; leave it out.")
-            precisions = given_precisions(self.precisions_init, emission.covariance_type, k, d)
-
-        wide = False
-
-        def begin() -> Model:
-            nonlocal wide
-            if means is None:
-                how = "k-means++" if wide else self.init_params
-                n_kmeans = KMEANS_STARTS if self.n_init == "auto" else 1
-                model = start_model(how, data, known, emission, self.obeys, rng, n_kmeans)
-                model.wide = wide
-                wide = self.n_init == "auto" and self.init_params == "kmeans"  # all but the first
-            else:
-                model = Model(emission.copy(), np.full(k, -np.log(k)))
-                model.emission.set_means(means)
-            if precisions is not None:
-                assert isinstance(model.emission, Gaussian)
-                model.emission.set_precisions(precisions)
-            if weights is not None:
-                with np.errstate(divide="ignore"):
-                    model.log_weights = np.log(weights)
-            return model
-
-        return begin
+        return start_maker(self, data, known, emission, rng)
 
     def _best_of(
         self,
@@ -264,22 +226,15 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
             here.log_weights = weights.start(here.log_weights)
             return self._one_start(data, here, inference, weights, step)
 
-        return best_of_starts(
-            self,
-            data.X,
-            run,
-            n_starts=n_starts,
-            max_steps=self._most_steps(),
-            better=better,
-        )[0]
+        most = self._most_steps()
+        return best_of_starts(self, data.X, run, n_starts=n_starts, max_steps=most, better=better)[0]
 
     def _beats(self, new: EMOutcome, old: EMOutcome, data: Sample, least: float) -> bool:
         """Whether a start is better than another.
 
-        Pairs can be obeyed one by one by components that heed them not, at a lower objective. So one that
-        began wide beats one that began at clusters only if its components, by themselves, break fewer pairs,
-        by more than a standard error. On the mixtures that covariance types were found on, that was no worse
-        than clusters alone; any fewer was.
+        Components that heed pairs not can obey them one by one, at a lower objective. So one that began wide
+        beats one that began at clusters only if its components by themselves break clearly fewer pairs: by a
+        standard error. On the mixtures that covariance types were found on, less than that did harm.
         """
         if new.model.wide == old.model.wide:
             return new.objective < old.objective - least
@@ -317,24 +272,21 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
     # ---- what is kept ---------------------------------------------------------------------------------
 
     def _keep(self, best: EMOutcome, data: Sample, inference: Inference | None, weights: WeightStep) -> None:
-        model = best.model
-        self._model = model
+        self._model = model = best.model
         self.weights_ = np.exp(model.log_weights)
         self.means_ = model.emission.means
         self._keep_emission(model.emission)
-        answer = best.answer
-        self.responsibilities_ = self._shares(data, model, answer)
+        self.responsibilities_ = self._shares(data, model, best.answer)
         promised = self._known if self.obeys == "all" else self._known.only_hard()
-        self.labels_ = legal_labels(self.responsibilities_, data.network, answer, promised)
+        self.labels_ = legal_labels(self.responsibilities_, data.network, best.answer, promised)
         self.objective_ = best.objective
         self.history_ = np.array(best.history)
         self.lower_bound_ = -best.objective / data.n
         self.n_iter_ = best.n_iter
         self.converged_ = best.converged
-        account = Inference(data.network).account if inference is None else inference.account
-        self.inference_ = account
-        kind = account.kind if account.kind != "exact" else getattr(weights, "kind", "joint")
-        self.objective_kind_ = kind
+        self.inference_ = Inference(data.network).account if inference is None else inference.account
+        kind = self.inference_.kind
+        self.objective_kind_ = kind if kind != "exact" else getattr(weights, "kind", "joint")
         self.agreement_ = agreements(self._known, self.responsibilities_, data, inference, best)
         self.dropped_constraints_ = left_out(self._known, data.network, inference)
         empty = np.flatnonzero(np.bincount(self.labels_, minlength=self.n_components) == 0)

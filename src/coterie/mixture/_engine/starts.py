@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from coterie.constraints import Constraints
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.kmeans import COPKMeans, PCKMeans
 from coterie.mixture._emissions.emission import Emission, Statistics
+from coterie.mixture._emissions.gaussian import Gaussian
 from coterie.mixture._engine.em import Model, Sample, summed
 from coterie.mixture._engine.weights import log_shares
 from coterie.mixture._inference.network import Network
@@ -25,50 +27,81 @@ _KMEANS_STEPS = 30
 # Starts of that k-means where the mixture has one: likelihoods of few items are no guide to classes, and the
 # best of several k-means was nearer to them than the best of several mixtures. Found where covariance types
 # were, beside 1 and 4.
-KMEANS_STARTS = 10
+_KMEANS_STARTS = 10
 
 
-def start_model(
+def start_maker(
+    estimator: Any, data: Sample, known: Constraints, emission: Emission, rng: np.random.RandomState
+) -> Callable[[], Model]:
+    """Makes the model of the next start, as the parameters of a mixture say."""
+    k, d = estimator.n_components, data.d
+    weights = None if estimator.weights_init is None else given_weights(estimator.weights_init, k)
+    means = None if estimator.means_init is None else _given_means(estimator.means_init, k, d)
+    precisions = None
+    if estimator.precisions_init is not None:
+        if not isinstance(emission, Gaussian):
+            raise ValueError("precisions_init needs Gaussian components; leave it out.")
+        precisions = _given_precisions(estimator.precisions_init, emission.covariance_type, k, d)
+    wide = False
+
+    def begin() -> Model:
+        nonlocal wide
+        if means is None:
+            how = "k-means++" if wide else estimator.init_params
+            n_kmeans = _KMEANS_STARTS if estimator.n_init == "auto" else 1
+            model = _start_model(how, data, known, emission, estimator.obeys, rng, n_kmeans)
+            model.wide = wide
+            wide = estimator.n_init == "auto" and estimator.init_params == "kmeans"  # all but the first
+        else:
+            model = _around(means, emission)
+        if precisions is not None:
+            assert isinstance(model.emission, Gaussian)
+            model.emission.set_precisions(precisions)
+        if weights is not None:
+            with np.errstate(divide="ignore"):
+                model.log_weights = np.log(weights)
+        return model
+
+    return begin
+
+
+def _around(means: Floats, emission: Emission) -> Model:
+    emission = emission.copy()
+    emission.set_means(means)
+    return Model(emission, np.full(emission.k, -np.log(emission.k)))
+
+
+def _start_model(
     how: str,
     data: Sample,
     known: Constraints,
     emission: Emission,
     obeys: str,
     rng: np.random.RandomState,
-    n_kmeans: int = 1,
+    n_kmeans: int,
 ) -> Model:
-    """A model to start from: by one of `STARTS`; `obeys` says which constraints k-means obeys.
-
-    Clusters of k-means under the constraints; means at rows that k-means++ draws, or that chance draws, with
-    the spread of all data; or random shares.
-    """
+    """A model to start from: by one of `STARTS`; `obeys` says which constraints k-means obeys."""
     k, X = emission.k, data.X
+    labelled, label = data.network.labelled()
     if how in ("k-means++", "random_from_data"):
-        if how == "k-means++":
-            rows = kmeans_plusplus(X, k, random_state=rng)[1]
-        else:
-            rows = rng.permutation(X.shape[0])[:k]
+        plus_plus = how == "k-means++"
+        rows = kmeans_plusplus(X, k, random_state=rng)[1] if plus_plus else rng.permutation(X.shape[0])[:k]
         means = X[rows].toarray() if hasattr(X, "toarray") else np.array(X[rows], dtype=np.float64)
-        labelled, label = data.network.labelled()
         for h in np.unique(label):
             means[h] = np.asarray(X[labelled[label == h]].mean(axis=0)).ravel()
-        emission = emission.copy()
-        emission.set_means(means)
-        return Model(emission, np.full(k, -np.log(k)))
+        return _around(means, emission)
     if how == "random":
         shares = rng.uniform(size=(X.shape[0], k))
         shares /= shares.sum(axis=1, keepdims=True)
-        labelled, label = data.network.labelled()
         shares[labelled] = np.eye(k)[label]
     else:
-        obeying = obeys == "all" or not known
-        model: Any = COPKMeans(k, n_init=n_kmeans) if obeying else PCKMeans(k, n_init=n_kmeans)
-        shares = np.eye(k)[_kmeans_labels(model, X, known, data.network, emission.metric, rng)]
+        kind: Any = COPKMeans if obeys == "all" or not known else PCKMeans
+        model = kind(k, n_init=n_kmeans, max_iter=_KMEANS_STEPS, metric=emission.metric)
+        shares = np.eye(k)[_kmeans_labels(model, X, known, data.network, rng)]
+    return _from_shares(data, emission, shares)
 
-    return from_shares(data, emission, shares)
 
-
-def from_shares(data: Sample, emission: Emission, shares: Floats) -> Model:
+def _from_shares(data: Sample, emission: Emission, shares: Floats) -> Model:
     """The model that fits shares of the components in all rows best."""
     emission = emission.copy()
 
@@ -81,10 +114,9 @@ def from_shares(data: Sample, emission: Emission, shares: Floats) -> Model:
 
 
 def _kmeans_labels(
-    model: Any, X: Any, known: Constraints, network: Network, metric: str, rng: np.random.RandomState
+    model: Any, X: Any, known: Constraints, network: Network, rng: np.random.RandomState
 ) -> Index:
-    seed = int(rng.randint(np.iinfo(np.int32).max))
-    model.set_params(max_iter=_KMEANS_STEPS, metric=metric, random_state=seed)
+    model.random_state = int(rng.randint(np.iinfo(np.int32).max))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ViolatedConstraintsWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -109,7 +141,7 @@ def given_weights(values: Any, k: int) -> Floats:
     return weights
 
 
-def given_means(values: Any, k: int, d: int) -> Floats:
+def _given_means(values: Any, k: int, d: int) -> Floats:
     """Means that the user gave, checked."""
     means = _numbers(values, "means_init")
     if means.shape != (k, d):
@@ -137,7 +169,7 @@ def type_of_precisions(values: Any, k: int, d: int) -> str:
     return kinds[0]
 
 
-def given_precisions(values: Any, covariance_type: str, k: int, d: int) -> Floats:
+def _given_precisions(values: Any, covariance_type: str, k: int, d: int) -> Floats:
     """Precisions that the user gave, checked."""
     precisions = _numbers(values, "precisions_init")
     shape = _shapes(k, d)[covariance_type]

@@ -140,10 +140,7 @@ def _alike(network: Network, ends: Index, beta: Floats) -> Index:
 
 
 class WeightSearch:
-    """Finds the log weights that explain counts best under a prior, by BFGS; it keeps the curvature.
-
-    Every evaluation passes through the whole network, and from one iteration of EM to the next little moves.
-    """
+    """Finds the log weights that explain counts best under a prior, by BFGS; keeps the curvature for next."""
 
     def __init__(self, prior: Prior) -> None:
         self.prior = prior

@@ -175,10 +175,7 @@ class Inference:
         )
 
     def infer(self, potential: Floats, scale: float = 1.0) -> Answer:
-        """Probabilities of the labels of all units.
-
-        `potential` are log potentials, prior included; `scale` is a factor for the finite couplings.
-        """
+        """Probabilities of all labels, from log potentials with the prior; `scale` is of finite couplings."""
         network = self.network
         potential = potential.copy()
         if self._clamped.any():
@@ -318,10 +315,7 @@ def pieces_of(n_units: int, ends: Index) -> tuple[Index, Index, Index]:
 
 
 def _spanning(network: Network, ends: Index, of_edge: Index, is_wide: Any, potential: Floats) -> Any:
-    """Which couplings stay: all outside wide pieces, and there the tree of those that matter most.
-
-    A coupling matters as much as the model without it would break it: -log(1 - chance to agree).
-    """
+    """Which couplings stay: all outside wide pieces, there a tree of those that would be broken most."""
     kept = np.ones(len(ends), dtype=bool)
     rows = np.flatnonzero(is_wide[of_edge])
     u, v = ends[rows].T

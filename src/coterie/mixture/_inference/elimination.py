@@ -16,10 +16,7 @@ Steps = list[tuple[int, list[int]]]
 
 
 def eliminate(neighbours: Mapping[int, set[int]], k: int, most_cells: int) -> tuple[Steps, int] | None:
-    """The steps, and the cells of all tables together; None where these are more than `most_cells`.
-
-    `neighbours` says who is coupled with whom, and its sets are used up; `k` is the number of labels.
-    """
+    """The steps, and cells of all tables; None above `most_cells`. The sets of `neighbours` are used up."""
     widest = 0
     while widest < len(neighbours) and k ** (widest + 2) <= most_cells:
         widest += 1

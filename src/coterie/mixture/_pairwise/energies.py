@@ -206,10 +206,7 @@ class Links(NamedTuple):
 
 
 class LocalEnergies:
-    """Probabilities of the units' clusters, with the sums that the field needs.
-
-    `D` holds the dissimilarities between units, its diagonal 0; those inside units are `own`.
-    """
+    """Probabilities of the units' clusters, and the field's sums; `D` is between units, `own` inside them."""
 
     def __init__(self, D: Any, own: Floats, mass: Floats, k: int) -> None:
         self.D, self.own, self.mass, self.k = D, own, mass, k

@@ -131,10 +131,7 @@ class PairwiseSearch(Descent):
         return self.energies.sweep(rotated(np.arange(self.m), self.rng), 0.0) > 0
 
     def _together(self) -> bool:
-        """Where constraints stand in the way of single moves: ask the solver, and take what really pays.
-
-        The solver knows what each unit would cost alone. It goes on from the labels, then begins anew.
-        """
+        """Where constraints bar single moves, ask the solver, from the labels and anew; take what pays."""
         if not len(self.units) or self.k == 1:
             return False
         moved = False
