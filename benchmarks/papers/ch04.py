@@ -57,8 +57,6 @@ WEIGHTS = (0.0, 1.3, 2.0, 3.0, 5.0)
 IMAGE = ROOT / "docs" / "img" / "noisy-pairs.png"
 MISSED = {
     "iris": "Not all draws find the best of their likelihood from random items.",
-    "waveform": "One draw of 20 stops on a plateau (tol 1e-3); the others are above both.",
-    "pendigits": "One draw of 20 stops on a plateau (tol 1e-3).",
     "digits": "Plain EM is as good already.",
 }
 
