@@ -54,9 +54,8 @@ class _TooLong(Exception):
     """An interpreted call has taken so long that compiling is better."""
 
 
-_here = (
-    threading.local()
-)  # `until` what time the interpreted call of this thread may take, if one is under way
+# `until` what time the interpreted call of this thread may take, if one is under way
+_here = threading.local()
 _spent = _compiling = 0.0  # seconds of all kernels in this process
 _large = False  # whether one of them had a large call
 

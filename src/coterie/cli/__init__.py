@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     -------
     int
         0: done. 2: bad input or usage. 3: the constraints cannot all be met. 4: not decided within
-        the budget. 130: interrupted. 1: a fault of ours.
+        the budget. 5: done, with another number of clusters. 130: interrupted. 1: a fault of ours.
     """
     missing = next((name for name in ("typer", "rich", "polars", "skops") if find_spec(name) is None), None)
     if missing is not None:

@@ -36,9 +36,8 @@ class Job:
     metric: str
     parameters: dict[str, Any]
     fit_kwargs: dict[str, Any] = field(default_factory=dict)
-    place: dict[str, Any] = field(
-        default_factory=dict
-    )  # of the items on the map: coordinates, and their names
+    # of the items on the map: coordinates, and their names
+    place: dict[str, Any] = field(default_factory=dict)
     neighbours: NeighbourGraph | None = None
     chosen_k: ChosenK | None = None
 

@@ -6,6 +6,7 @@ what was worked out from them. It has a shape and takes rows, so that scikit-lea
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from coterie.constraints._reading.inputs import Ids
 
 
-class FrozenItems:
+class FrozenItems(ABC):
     """A frozen value about items, with the user's names of them where there are any."""
 
     # a loop over items would mean nothing
@@ -88,8 +89,9 @@ class FrozenItems:
         same = len(places) == self._n_items and (places == np.arange(len(places))).all()
         return self if same else self[places]
 
+    @abstractmethod
     def __getitem__(self, rows: Any) -> Self:
-        raise NotImplementedError
+        """What holds among some rows."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(

@@ -47,7 +47,7 @@ class LoopOutcome:
     def follow_labels(self, known: Constraints, k: int) -> None:
         """Number the clusters in the order of the labels that are known."""
         number = numbers_by_label(known, np.where(self.labels < k, self.labels, -1), k)
-        self.labels = np.append(number, [k, -1]).astype(np.int32)[self.labels]  # k: outliers, for now
+        self.labels = np.append(number, [k, -1]).astype(np.int32)[self.labels]  # k: in no cluster
         for name in self.by_cluster:
             if (old := getattr(self, name)) is not None:
                 setattr(self, name, old[np.argsort(number)])
