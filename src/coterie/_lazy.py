@@ -12,6 +12,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 __all__ = ["attach", "find_home"]
@@ -54,6 +55,7 @@ def find_home(package: str, name: str) -> str:
     return package if home == package else find_home(home, name)
 
 
+@cache
 def _offered(package: str) -> dict[str, str]:
     """The module that holds each name a package offers."""
     loader: Any = sys.modules[package].__spec__.loader  # type: ignore[union-attr]

@@ -13,7 +13,7 @@ import importlib
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from coterie._lazy import find_home
@@ -188,6 +188,7 @@ class Method:
         return None
 
 
+@cache
 def _written(package: str, name: str) -> dict[str, Any]:
     """The syntax trees of what stands in a class and in those of ours that it is made of."""
     module = find_home(package, name)
