@@ -73,6 +73,15 @@ class Distortion(ABC):
         found._weigh(weight)
         return found
 
+    def of_rows(self, items: Index) -> Any:
+        """The same costs for some of the rows."""
+        found = copy(self)
+        found.points = as_points(self.points.X[items])
+        found.row_scale, found.sample_weight = (
+            of[items] if len(of) else of for of in (self.row_scale, self.sample_weight)
+        )
+        return found
+
     def weights(self, items: Index) -> Floats:
         """What some rows weigh."""
         return self.sample_weight[items] if len(self.sample_weight) else np.ones(len(items))
@@ -234,6 +243,13 @@ class Distortion(ABC):
             self.sample_weight,
             out,
         )
+
+    def filled_at(self, labels: Labels, centres: Floats) -> Floats:
+        """What `fill_costs` writes for each row at its label."""
+        slopes, intercepts = self.linear(centres)
+        found = self.points.dot_own(labels, slopes)
+        found = (found * self.row_scale if len(self.row_scale) else found) + self.weighted(intercepts[labels])
+        return self.objective_factor * found
 
     def constants(self) -> Floats:
         """What `fill_costs` leaves out: the part of each row's cost that no centre changes."""

@@ -1,4 +1,4 @@
-"""Kernels over the n x k costs: who is cheapest where at given prices, and who loses little elsewhere.
+"""Kernels over the costs of items: who is cheapest where at given prices, and who loses little elsewhere.
 
 Those that lose little by a move are its candidates, and wait in a heap for each node and cluster.
 """
@@ -17,6 +17,17 @@ from coterie._compiled import kernel
 TAIL = 0
 
 
+class Cells(NamedTuple):
+    """What each item costs in the clusters on offer: in all of them, or in those that `column` names."""
+
+    cost: Any
+    column: NDArray[np.int32]
+
+
+# `column` of cells that offer every cluster.
+ALL_CLUSTERS = np.empty((0, 0), dtype=np.int32)
+
+
 class Heaps(NamedTuple):
     """Candidates to go from each node to each cluster, as heaps in one pool of `key` and `who`.
 
@@ -32,15 +43,22 @@ class Heaps(NamedTuple):
     first: Index
 
 
+@kernel(inline=True)
+def _offered(column: Any, i: int, place: int) -> Any:
+    """The cluster at a place among those that an item is offered."""
+    return column[i, place] if column.shape[0] > 0 else place
+
+
 @kernel
-def relabel(costs: Any, kind: Any, base: Any, start: int, stop: int, labels: Any, regret: Any) -> None:
+def relabel(cells: Any, kind: Any, base: Any, start: int, stop: int, labels: Any, regret: Any) -> None:
     """Give rows `start` to `stop` their cheapest cluster at prices `base`, and the gap to the next one."""
-    k = costs.shape[1]
+    cost, column = cells
     for i in range(start, stop):
         t = kind[i] if kind.shape[0] > 0 else 0
         best, least, second = 0, np.inf, np.inf
-        for h in range(k):
-            value = costs[i, h] - base[t, h]
+        for place in range(cost.shape[1]):
+            h = _offered(column, i, place)
+            value = cost[i, place] - base[t, h]
             # without branches, which would be guessed wrong
             second = min(second, max(value, least))
             best = h if value < least else best
@@ -49,26 +67,58 @@ def relabel(costs: Any, kind: Any, base: Any, start: int, stop: int, labels: Any
         regret[i] = second - least
 
 
+@kernel(inline=True)
+def _value_at(cost: Any, column: Any, base: Any, i: int, t: int, own: int) -> Any:
+    """What an item costs in its own cluster, less the price."""
+    place = own
+    if column.shape[0] > 0:
+        place = 0
+        while column[i, place] != own:
+            place += 1
+    return cost[i, place] - base[t, own]
+
+
 @kernel
 def measure_regrets(
-    costs: Any, kind: Any, base: Any, start: int, stop: int, labels: Any, regret: Any
+    cells: Any, kind: Any, base: Any, start: int, stop: int, labels: Any, regret: Any
 ) -> None:
     """How much rows `start` to `stop` would lose by their next best cluster, at prices `base`."""
-    k = costs.shape[1]
+    cost, column = cells
     for i in range(start, stop):
         t = kind[i] if kind.shape[0] > 0 else 0
-        own = labels[i]
-        second = np.inf
-        for h in range(k):
-            value = costs[i, h] - base[t, h]
-            if h != own and value < second:
+        here = second = np.inf
+        for place in range(cost.shape[1]):
+            h = _offered(column, i, place)
+            value = cost[i, place] - base[t, h]
+            if h == labels[i]:
+                here = value
+            elif value < second:
                 second = value
-        regret[i] = second - (costs[i, own] - base[t, own])
+        regret[i] = second - here
+
+
+@kernel
+def count_borders(
+    cells: Any, base: Any, labels: Any, regret: Any, reach: float, start: int, stop: int, count: Any
+) -> None:
+    """Count, for each two clusters, rows of one that lose at most `reach` by the other, their next best."""
+    cost, column = cells
+    for i in range(start, stop):
+        if regret[i] > reach:
+            continue
+        least, near = np.inf, labels[i]
+        for place in range(cost.shape[1]):
+            h = _offered(column, i, place)
+            value = cost[i, place] - base[0, h]
+            if h != labels[i] and value < least:
+                least = value
+                near = h
+        count[labels[i], near] += 1
 
 
 @kernel
 def find_candidates(
-    costs: Any,
+    cells: Any,
     kind: Any,
     base: Any,
     labels: Any,
@@ -82,16 +132,18 @@ def find_candidates(
     stop: int,
 ) -> None:
     """Count, in `length`, who of these rows may move from where to where; with room in `key`, write them."""
-    k = costs.shape[1]
+    cost, column = cells
+    k = base.shape[1]
     for i in range(start, stop):
         if regret[i] > reach:
             continue
         t = kind[i] if kind.shape[0] > 0 else 0
         own = labels[i]
         node = t * k + own
-        here = costs[i, own] - base[t, own]
-        for h in range(k):
-            value = costs[i, h] - base[t, h] - here
+        here = _value_at(cost, column, base, i, t, own)
+        for place in range(cost.shape[1]):
+            h = _offered(column, i, place)
+            value = cost[i, place] - base[t, h] - here
             if h == own or not value <= reach:
                 continue
             if key.shape[0] > 0:
@@ -101,15 +153,15 @@ def find_candidates(
 
 
 @kernel
-def all_margins(costs: Any, kind: Any, base: Any, start: int, stop: int, labels: Any, margin: Any) -> None:
-    """The least loss by moving any of rows `start` to `stop` from each node to each cluster."""
-    k = costs.shape[1]
-    for i in range(start, stop):
+def all_margins(cost: Any, kind: Any, base: Any, labels: Any, margin: Any) -> None:
+    """The least loss by moving any of some rows from each node to each cluster."""
+    k = cost.shape[1]
+    for i in range(cost.shape[0]):
         t = kind[i] if kind.shape[0] > 0 else 0
         own = labels[i]
-        here = costs[i, own] - base[t, own]
+        here = cost[i, own] - base[t, own]
         for h in range(k):
-            value = costs[i, h] - base[t, h] - here
+            value = cost[i, h] - base[t, h] - here
             if h != own and value < margin[t * k + own, h]:
                 margin[t * k + own, h] = value
 
@@ -211,23 +263,27 @@ def _offer(node: int, h: int, value: float, i: int, heaps: Any, counters: Any) -
 
 @kernel
 def move_item(
-    u: int, v: int, costs: Any, base: Any, labels: Any, heaps: Any, reach: float, counters: Any
+    u: int, v: int, cells: Any, base: Any, labels: Any, heaps: Any, reach: float, counters: Any
 ) -> bool:
     """The first candidate goes from node u to v, and is a candidate there; False if no room is left."""
-    k = costs.shape[1]
+    cost, column = cells
+    k = base.shape[1]
     g, h, t = u % k, v % k, u // k
     i = heaps.first[u, h]
     labels[i] = h
-    for other in range(k):
+    least = here = np.inf
+    for place in range(cost.shape[1]):
+        other = _offered(column, i, place)
         if heaps.first[u, other] == i:
             _drop_gone(u, other, g, labels, heaps)
-    least = np.inf
-    for other in range(k):
-        least = min(least, costs[i, other] - base[t, other])
-    here = costs[i, h] - base[t, h]
+        value = cost[i, place] - base[t, other]
+        least = min(least, value)
+        if other == h:
+            here = value
     room = True
-    for other in range(k):
-        value = costs[i, other] - base[t, other]
+    for place in range(cost.shape[1]):
+        other = _offered(column, i, place)
+        value = cost[i, place] - base[t, other]
         if other != h and value - least <= reach:
             room = _offer(v, other, value - here, i, heaps, counters) and room
     return room

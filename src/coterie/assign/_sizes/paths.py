@@ -196,7 +196,7 @@ def _carry(u: int, v: int, amount: float, cluster: int, clusters: Any, kinds: An
 
 @kernel
 def push_paths(
-    costs: Any,
+    cells: Any,
     mass: Any,
     labels: Any,
     heaps: Any,
@@ -213,7 +213,7 @@ def push_paths(
 
     Returns to Python after `max_paths` paths; where loads differ, no more than `most` are pushed in all.
     """
-    k = costs.shape[1]
+    k = clusters.flow.shape[0]
     excess, settled, parent = nodes.excess, nodes.settled, nodes.parent
     n_nodes, n_own = excess.shape[0], kinds.flow.shape[0]
     base = nodes.dual[:n_own].reshape((n_own // k, k))
@@ -272,7 +272,7 @@ def push_paths(
             amount = bottleneck
             if u < n_own and v < n_own:
                 amount = 1.0 if unit else mass[heaps.first[u, v % k]]
-                if not move_item(u, v, costs, base, labels, heaps, reach, counters):
+                if not move_item(u, v, cells, base, labels, heaps, reach, counters):
                     full = True
             else:
                 if unit and moves:

@@ -9,23 +9,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coterie._arrays import NOTHING, Floats, Labels
 from coterie._compiled import Kernel, chunk_rows, in_slices, over_chunks
 from coterie.assign._sizes.bounds import NO_KINDS, Limits, spread_missed
 from coterie.assign._sizes.candidates import (
+    ALL_CLUSTERS,
     TAIL,
+    Cells,
     Heaps,
     all_margins,
+    count_borders,
     find_candidates,
     measure_regrets,
     order_candidates,
     relabel,
 )
 from coterie.assign._sizes.paths import DONE, PATHS, PAUSED, STUCK, Bounded, Nodes, push_paths
+from coterie.assign._sizes.shortlists import FEW_CELLS, Shortlists
 
 # Below this many rows everybody is a candidate.
 _FEW_ROWS = 1000
@@ -41,6 +47,10 @@ _PATIENCE = 8
 _MANY_ROWS = 4000
 _SAMPLE = 8
 _OUT_OF_PLACE = 0.02
+# Steps of Newton towards better prices, halvings of each, and by what factor it must lessen the imbalance.
+_NEWTON_STEPS, _HALVINGS, _LESS = 20, 4, 0.9
+# How far a step may go, in units of how far the items lie from whose number it was found.
+_FARTHEST = 4.0
 # Relaxations of edges between two returns to Python: some tenths of a second.
 _SLICE = 10_000_000
 
@@ -80,6 +90,8 @@ class Transport:
         self.total = float(limits.load.sum()) if self.loads_differ else float(self.n)
         self.tolerance = 1e-12 * self.total if self.loads_differ else 0.0
         self.reached = 0.0
+        # one kind of items, of one load
+        self.alike = self.n_kinds == 1 and not self.loads_differ
         self.n_nodes = self.n_kinds * self.k + (self.k if self.n_kinds > 1 else 0) + 1
 
     @cached_property
@@ -117,41 +129,118 @@ class Transport:
             own[:] = cluster + above
         return found
 
-    def _begin(self, costs: Any, potentials: Floats) -> _State:
+    def _begin(self, cells: Cells, potentials: Floats) -> _State:
         state = _State(self, self._legal(potentials))
-        state.over_rows(relabel, costs)
+        state.over_rows(relabel, cells)
         state.balance()
         return state
 
+    def _sample(self, costs: Any, size: int) -> tuple[Transport, Any]:
+        """The same problem for some of the items, with bounds that are smaller by as much."""
+        rows = np.sort(np.random.default_rng(0).choice(self.n, size, replace=False))
+        part = costs.part(rows) if isinstance(costs, Shortlists) else costs[rows]
+        return Transport(self.limits.sampled(rows)), part
+
     def _sampled(self, costs: Any) -> Floats | None:
         """Potentials of a sample of the items, each of them counted once."""
-        rows = np.sort(np.random.default_rng(0).choice(self.n, self.n // _SAMPLE, replace=False))
+        sample, part = self._sample(costs, self.n // _SAMPLE)
         try:
-            return Transport(self.limits.sampled(rows)).solve(costs[rows]).potentials
+            if self.alike:  # prices that come near are enough
+                state = sample._start(part)
+                if state.imbalance <= _OUT_OF_PLACE * sample.total:
+                    return state.potentials
+            return sample.solve(part).potentials
         except InfeasibleFlowError:  # the sample holds too few of a kind
             return None
+
+    def _start(self, costs: Any, potentials: Floats | None = None) -> _State:
+        """Cheapest labels at prices that come near to meeting the bounds."""
+        if isinstance(costs, Shortlists):
+            return self._start_from_lists(costs, potentials)
+        cells = Cells(costs, ALL_CLUSTERS)
+        state = self._begin(cells, np.zeros(self.n_nodes))
+        if state.imbalance > 0:
+            if not self.can_be_met:
+                raise InfeasibleFlowError
+            if potentials is not None:
+                state = min(state, self._begin(cells, potentials), key=lambda one: one.imbalance)
+            if self._out_of_place(state) and (sampled := self._sampled(costs)) is not None:
+                state = min(state, self._begin(cells, sampled), key=lambda one: one.imbalance)
+            if self.alike:
+                state = self._nearer(cells, state)
+        return state
+
+    def _start_from_lists(self, lists: Shortlists, before: Floats | None) -> _State:
+        """The same where each item lists a few clusters: the lists are those at the prices to start from."""
+        start = np.zeros(self.n_nodes)
+        if before is None:
+            found = self._sampled(lists)
+            start = start if found is None else self._legal(found)
+        else:  # are they better than none? ask a few items
+            sample, part = self._sample(lists, min(self.n, FEW_CELLS // self.k))
+            cells = Cells(part, ALL_CLUSTERS)
+            if sample._begin(cells, before).imbalance < sample._begin(cells, start).imbalance:
+                start = self._legal(before)
+        cells = lists.build(start[: self.k])
+        state = self._nearer(cells, self._begin(cells, start))
+        if before is not None and self._out_of_place(state):
+            return self._start_from_lists(lists, None)
+        return state
+
+    def _out_of_place(self, state: _State) -> bool:
+        """Whether so much is out of place that prices of a sample are worth their while."""
+        few = self.loads_differ or self.n < _MANY_ROWS
+        return not few and state.imbalance > _OUT_OF_PLACE * self.total
+
+    def _nearer(self, cells: Cells, state: _State) -> _State:
+        """Newton's steps on the prices: how sizes answer to them is seen from the items near the borders."""
+        n_steps = 0
+        while self.n >= _FEW_ROWS and state.imbalance > self.k and n_steps < _NEWTON_STEPS:
+            step = state.newton_step(cells)
+            n_steps += 1
+            for _ in range(_HALVINGS):
+                found = state.potentials.copy()
+                found[: self.k] += step
+                # a price that changes its sign has left its bound
+                found[: self.k][found[: self.k] * state.potentials[: self.k] < 0] = 0.0
+                new = self._begin(cells, found)
+                if new.imbalance < _LESS * state.imbalance:
+                    break
+                step = step / 2
+            else:
+                return state
+            state = new
+        return state
 
     # ---- the solution -----------------------------------------------------------------------------------
 
     def solve(self, costs: Any, potentials: Floats | None = None) -> BoundedLabels:
         """The cheapest labels; `costs` has one row an item, for each unit of its load."""
-        state = self._begin(costs, np.zeros(self.n_nodes))
-        if state.imbalance > 0:
-            if not self.can_be_met:
+        if isinstance(costs, Shortlists):
+            state = self._by_shortlists(costs, potentials)
+        else:
+            state = self._start(costs, potentials)
+            if state.imbalance > 0 and state.run(Cells(costs, ALL_CLUSTERS)) is not None:
                 raise InfeasibleFlowError
-            if potentials is not None:
-                state = min(state, self._begin(costs, potentials), key=lambda one: one.imbalance)
-            if (
-                not self.loads_differ
-                and self.n >= _MANY_ROWS
-                and state.imbalance > _OUT_OF_PLACE * self.total
-            ):
-                sampled = self._sampled(costs)
-                if sampled is not None:
-                    state = min(state, self._begin(costs, sampled), key=lambda one: one.imbalance)
-            state.run(costs)
         left = float(np.abs(state.excess).sum()) / 2.0
         return BoundedLabels(state.labels, state.potentials, left, proven=not self.loads_differ)
+
+    def _by_shortlists(self, lists: Shortlists, potentials: Floats | None) -> _State:
+        """The same where each item lists a few clusters, until no other one is cheaper for anybody."""
+        state = self._start(lists, potentials)
+        while True:
+            reached = state.run(lists.cells)
+            if reached is not None:
+                if lists.complete:
+                    raise InfeasibleFlowError
+                # no list leads on from these nodes: dearer, until items there would look beyond their lists
+                state.potentials[reached] -= lists.gap(state.labels, state.potentials[: self.k], reached)
+            rows, better = lists.missing(state.labels, state.potentials[: self.k])
+            if not len(rows) and reached is None:
+                return state
+            state.labels[rows] = better
+            state.potentials -= state.potentials[-1]
+            state.balance()
 
     def duals(self, costs: Any, labels: Labels, potentials: Floats) -> Floats:
         """What one more unit in each node would cost: exact distances from the sink, not any dual."""
@@ -177,13 +266,13 @@ class _State:
         k = self.problem.k
         return self.potentials[: self.problem.n_kinds * k].reshape(-1, k)
 
-    def over_rows(self, work: Kernel[..., None], costs: Any) -> None:
+    def over_rows(self, work: Kernel[..., None], cells: Cells) -> None:
         """Run a kernel that reads rows of costs, and writes labels or gaps."""
         limits, common = self.problem.limits, (self.labels, self.regret)
         over_chunks(
-            lambda start, stop: work(costs, limits.kind, self.base, start, stop, *common),
+            lambda start, stop: work(cells, limits.kind, self.base, start, stop, *common),
             limits.n,
-            chunk_rows(limits.n, 4 * limits.k, 0),
+            chunk_rows(limits.n, 4 * cells.cost.shape[1], 0),
         )
 
     def balance(self) -> None:
@@ -204,8 +293,27 @@ class _State:
         self.excess[-1] = self.flow_out.sum() - problem.total
         self.imbalance = float(np.abs(self.excess).sum()) / 2.0
 
-    def run(self, costs: Any) -> None:
-        """Push paths until everything fits."""
+    def newton_step(self, cells: Cells) -> Floats:
+        """How prices should change so that sizes meet their bounds, if items lie as densely as at borders."""
+        n, k = self.problem.n, self.problem.k
+        # about as many items as have to move, on both sides of the borders
+        n_near = min(int(2 * self.imbalance) + k, n - 1)
+        reach = float(np.partition(self.regret, n_near)[n_near])
+        count = np.zeros((k, k))
+        for part in in_slices(n, cells.cost.shape[1]):
+            count_borders(cells, self.base, self.labels, self.regret, reach, *part, count)
+        answer = -(count + count.T)
+        answer[np.diag_indices(k)] = -answer.sum(axis=1)
+        # a cluster that may have any size near its own keeps its price, 0
+        moved = np.flatnonzero((self.excess[:k] != 0) | (self.potentials[:k] != 0))
+        answer = answer[np.ix_(moved, moved)]
+        answer[np.diag_indices(len(moved))] += 1e-6 * (answer.diagonal().mean() + 1.0)
+        step = np.zeros(k)
+        step[moved] = reach * np.clip(np.linalg.solve(answer, -self.excess[moved]), -_FARTHEST, _FARTHEST)
+        return step
+
+    def run(self, cells: Cells) -> NDArray[np.bool_] | None:
+        """Push paths until everything fits; else the nodes from which none that is short can be reached."""
         problem = self.problem
         limits = problem.limits
         n_nodes = problem.n_nodes
@@ -230,11 +338,11 @@ class _State:
                 rebuilt += 1
                 idle = n_paths == self.counters[PATHS]
                 farther = idle or n_arcs < max(_MANY_ARCS, _ARCS_EACH * problem.n) or rebuilt % _PATIENCE == 0
-                reach, heaps = self._candidates(costs, reach * (_FARTHER if farther else 1.0))
+                reach, heaps = self._candidates(cells, reach * (_FARTHER if farther else 1.0))
                 n_paths, n_arcs = int(self.counters[PATHS]), int(heaps.length.sum())
                 nodes.level[:] = 0.0
             status = push_paths(
-                costs,
+                cells,
                 limits.load,
                 self.labels,
                 heaps,
@@ -247,22 +355,23 @@ class _State:
                 max(_SLICE // n_nodes**2, 1),
                 4 * problem.n + 1000,
             )
-            if status == STUCK:
-                raise InfeasibleFlowError
             self.regrets_hold = False
             if status != PAUSED:
                 self.potentials += nodes.level
+            if status == STUCK:
+                return nodes.final == 1
         problem.reached = reach if np.isfinite(reach) else 0.0
         self.potentials -= self.potentials[-1]
+        return None
 
-    def _candidates(self, costs: Any, least: float) -> tuple[float, Heaps]:
+    def _candidates(self, cells: Cells, least: float) -> tuple[float, Heaps]:
         """Heaps of the items that lose little by a move; and the largest loss kept, `least` or more."""
         problem = self.problem
         kind, k = problem.limits.kind, problem.k
-        n = problem.n
-        common = costs, kind, self.base, self.labels, self.regret
+        n, width = cells.cost.shape
+        common = cells, kind, self.base, self.labels, self.regret
         if not self.regrets_hold:
-            self.over_rows(measure_regrets, costs)
+            self.over_rows(measure_regrets, cells)
         reach = least
         n_wanted = int(_SHARE * n)
         if n < _FEW_ROWS:
@@ -273,9 +382,9 @@ class _State:
                 above = self.regret[self.regret > 0]
                 reach = float(above.min()) if len(above) else np.inf
         count = np.zeros((problem.n_kinds * k, k), dtype=np.int64)
-        for part in in_slices(n, k):
+        for part in in_slices(n, width):
             find_candidates(*common, reach, count, count, NOTHING, NO_KINDS, *part)
-        if count.sum() == n * (k - 1):  # everybody is a candidate for everything
+        if count.sum() == n * (width - 1):  # everybody is a candidate for everything
             reach = np.inf
         room = count + count // 2
         self.counters[TAIL] = room.sum()
@@ -289,7 +398,7 @@ class _State:
             margin=np.empty(room.shape),
             first=np.empty(room.shape, dtype=np.int64),
         )
-        for part in in_slices(n, k):
+        for part in in_slices(n, width):
             find_candidates(*common, reach, heaps.at, heaps.length, heaps.key, heaps.who, *part)
         for part in in_slices(len(room), int(4 * (count.mean() + 1) * k)):
             order_candidates(heaps, *part)
@@ -301,14 +410,21 @@ class _State:
         limits, k, n_kinds = problem.limits, problem.k, problem.n_kinds
         n_own, n_nodes = n_kinds * k, problem.n_nodes
 
-        def job(start: int, stop: int) -> Floats:
-            part = np.full((n_own, k), np.inf)
-            all_margins(costs, limits.kind, self.base, start, stop, self.labels, part)
-            return part
+        margin = np.full((n_own, k), np.inf)
+        lock = Lock()
 
-        parts = over_chunks(job, problem.n, chunk_rows(problem.n, 4 * k, n_own * k))
+        def take(rows: slice, block: Any) -> None:
+            part = np.full((n_own, k), np.inf)
+            all_margins(block, limits.kind[rows], self.base, self.labels[rows], part)
+            with lock:
+                np.minimum(margin, part, out=margin)
+
+        if isinstance(costs, Shortlists):
+            costs.over_blocks(take)
+        else:
+            rows = chunk_rows(problem.n, 4 * k, n_own * k)
+            over_chunks(lambda a, b: take(slice(a, b), costs[a:b]), problem.n, rows)
         edge = np.full((n_nodes, n_nodes), np.inf)
-        margin = np.minimum.reduce(parts)
         for t in range(n_kinds):
             one = slice(t * k, (t + 1) * k)
             edge[one, one] = margin[one]

@@ -20,6 +20,7 @@ from coterie.assign._core.core import Core
 from coterie.assign._exact.sizes import best_units
 from coterie.assign._pairs.search import pair_energy
 from coterie.assign._sizes.bounds import MAX_CELLS, SizeBounds, in_units
+from coterie.assign._sizes.shortlists import at_labels
 from coterie.assign._sizes.transport import BoundedLabels, InfeasibleFlowError, Transport
 from coterie.assign._sizes.whole_units import Loads, WholeUnitSearch
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
@@ -193,8 +194,7 @@ class BoundedSolver:
         if before is None or found.missed > 0 or self.bounds.missed(before) > 0:
             return found
         rows = np.flatnonzero(found.labels != before)
-        now = costs[rows, found.labels[rows]].astype(np.float64)
-        then = costs[rows, before[rows]].astype(np.float64)
+        now, then = (at_labels(costs, rows, of) for of in (found.labels, before))
         # measured on those that move alone: one item far away must not drown the others
         gain = then.sum() - now.sum()
         noise = np.finfo(costs.dtype).eps * (np.abs(now).sum() + np.abs(then).sum())

@@ -11,11 +11,14 @@ from scipy.optimize import linear_sum_assignment
 
 from coterie._arrays import Floats, Index, Labels
 from coterie._words import format_number
-from coterie.assign._sizes import BoundedLabels, SizeBounds, shortfalls, tell_shortfall
+from coterie.assign._sizes import BoundedLabels, Shortlists, SizeBounds, shortfalls, tell_shortfall
 from coterie.base import new_numbers
 from coterie.constraints import Constraints, Shortfall
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
 from coterie.kmeans._engine.loop import LoopOutcome, PrototypeLoop
+
+# Clusters, and cells of the table of costs, from which on lists take its place.
+_MANY_CLUSTERS, _MANY_CELLS = 64, 10_000_000
 
 
 @dataclass
@@ -98,7 +101,8 @@ class BoundedLoop(PrototypeLoop):
         self.bounds, self.sized = bounds, solver
         self.pair_penalty, self.on_shortfall = penalty, on_shortfall
         self.outlier_cost, self.pinned = outlier_cost, pinned
-        self.costs = np.empty((distortion.points.n, len(bounds.low)), dtype=distortion.points.X.dtype)
+        n, k_all, dtype = distortion.points.n, len(bounds.low), distortion.points.X.dtype
+        self.costs: Any = np.empty((n, k_all), dtype=dtype)
         if outlier_cost is not None:
             most = np.finfo(self.costs.dtype).max / 4.0
             left_out = distortion.weighted(np.full(distortion.points.n, objective_factor * outlier_cost))
@@ -109,6 +113,9 @@ class BoundedLoop(PrototypeLoop):
             self.weighted = distortion.reweighted(np.where(mass > 0, mass, 1e-9 * mass[mass > 0].min()))
         self.by_sums = distortion.by_sums and outlier_cost is None
         self.simple = self.by_sums and solver.plain
+        # one price for all items of a cluster: then lists of cheap clusters do instead of a table
+        alike = self.simple and pinned is None and bounds.groups is None
+        self.by_lists = alike and k >= _MANY_CLUSTERS and n * k >= _MANY_CELLS
 
     def run(
         self, centres: Floats, *, max_iter: int, tol: float, step: Callable[[float], bool]
@@ -160,9 +167,12 @@ class BoundedLoop(PrototypeLoop):
         return len(moved) + n_nearest
 
     def _fill_costs(self, centres: Floats) -> None:
+        self.filled = True
+        if self.by_lists:
+            self.costs = Shortlists(self.weighted, centres)
+            return
         costs = self.costs[:, : self.k]
         self.weighted.fill_costs(centres, costs)
-        self.filled = True
         if self.pinned is not None:
             items, clusters = self.pinned
             own, low, high = costs[items, clusters], float(costs.min()), float(costs.max())
