@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import kernel
@@ -22,8 +23,8 @@ from coterie.distortion import Distortion
 _LISTED = 16
 # Cells of a table that is as good as lists.
 FEW_CELLS = 4_000_000
-# Share of the items that look beyond their lists where these lead nowhere.
-_LOOK_AGAIN = 0.02
+# Items, at least, that look beyond their lists where these lead nowhere.
+_LED_OUT = 100
 # Rounding of costs, in units of their dtype's, that is no gain.
 _ROUNDING = 8.0
 
@@ -105,11 +106,34 @@ class Shortlists:
         listed = np.argmax(column == labels[:, None], axis=1)
         return self.floor - (cost[np.arange(len(cost)), listed] - prices[labels])
 
-    def gap(self, labels: Labels, prices: Floats, nodes: Any) -> float:
-        """What makes a share of the items of these clusters look beyond their lists, if prices fall by it."""
-        slack = self._slack(labels, prices)[nodes[labels]]
-        place = int(_LOOK_AGAIN * len(slack))
-        return max(float(np.partition(slack, place)[place]), 0.0) * (1.0 + 1e-9)
+    def lead_out(self, labels: Labels, prices: Floats, reached: NDArray[np.bool_]) -> None:
+        """Let items of the clusters that were reached list one that was not: those that lose least by it."""
+        rows, outside = np.flatnonzero(reached[labels]), np.flatnonzero(~reached)
+        slack = self._slack(labels, prices)
+        cost, way = np.empty(len(rows)), np.empty(len(rows), dtype=np.int32)
+
+        def take(part: slice, block: Any) -> None:
+            beyond = block[:, outside]
+            nearest = (beyond - prices[outside]).argmin(axis=1)
+            way[part], cost[part] = outside[nearest], beyond[np.arange(len(block)), nearest]
+
+        self.distortion.of_rows(rows).fill_costs(self.centres, _Sink(take))
+        own = self.floor[rows] - slack[rows]
+        n_led = min(max(_LED_OUT, len(rows) // 50), len(rows))
+        led = np.argpartition(cost - prices[way] - own, n_led - 1)[:n_led]
+        rows, way, cost = rows[led], way[led], cost[led]
+        # lists grow by one: for the others by the dearest that they have, once more
+        table, listed = self.cells
+        worst = (table - prices[listed]).argmax(axis=1)
+        last = np.arange(len(table)), worst
+        more, clusters = table[last], listed[last]
+        more[rows], clusters[rows] = cost, way
+        self.cells = Cells(np.column_stack([table, more]), np.column_stack([listed, clusters]))
+
+    def longer(self, prices: Floats) -> None:
+        """Make all lists anew at these prices, twice as long."""
+        self.n_listed = min(2 * self.n_listed, self.shape[1])
+        self.build(prices)
 
     def missing(self, labels: Labels, prices: Floats) -> tuple[Index, Labels]:
         """Items for which a cluster that they do not list is cheaper at these prices, and the cheapest.

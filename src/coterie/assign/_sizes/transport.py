@@ -228,18 +228,22 @@ class Transport:
     def _by_shortlists(self, lists: Shortlists, potentials: Floats | None) -> _State:
         """The same where each item lists a few clusters, until no other one is cheaper for anybody."""
         state = self._start(lists, potentials)
+        n_rounds = 0
         while True:
             reached = state.run(lists.cells)
+            prices = state.potentials[: self.k]
             if reached is not None:
                 if lists.complete:
                     raise InfeasibleFlowError
-                # no list leads on from these nodes: dearer, until items there would look beyond their lists
-                state.potentials[reached] -= lists.gap(state.labels, state.potentials[: self.k], reached)
-            rows, better = lists.missing(state.labels, state.potentials[: self.k])
-            if not len(rows) and reached is None:
+                lists.lead_out(state.labels, prices, reached[: self.k])
+                continue
+            rows, better = lists.missing(state.labels, prices)
+            if not len(rows):
                 return state
             state.labels[rows] = better
-            state.potentials -= state.potentials[-1]
+            n_rounds += 1
+            if n_rounds % _PATIENCE == 0:
+                lists.longer(prices)
             state.balance()
 
     def duals(self, costs: Any, labels: Labels, potentials: Floats) -> Floats:

@@ -1,0 +1,115 @@
+"""Lists of cheap clusters give what the whole table of costs gives: labels, cost and prices."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from coterie import SizeConstrainedKMeans
+from coterie.assign import size_constrained_assignment
+from coterie.assign._sizes import read_bounds, shortlists
+from coterie.assign._sizes.shortlists import Shortlists
+from coterie.assign._sizes.transport import Transport
+from coterie.distortion import distortion_named
+from coterie.kmeans._engine import sized_loop
+from tests.marks import unsettled
+
+
+def problem(seed, n=600, k=40, metric="sqeuclidean", dtype=np.float64, weighted=False):
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(n, 3)) + 3 * rng.normal(size=(k // 4, 3))[rng.integers(k // 4, size=n)]).astype(
+        dtype
+    )
+    weight = rng.uniform(0.5, 2.0, n) if weighted else None
+    distortion = distortion_named(metric)(X, weight)
+    table = np.empty((n, k), dtype=dtype)
+    centres = distortion.validated_centres(X[rng.choice(n, k, replace=False)].astype(np.float64))
+    distortion.fill_costs(centres, table)
+    return distortion, centres, table
+
+
+def both(distortion, centres, table, size_min, size_max, before=None):
+    bounds = read_bounds(size_min, size_max, *table.shape)
+    by_lists = Transport(bounds.limits).solve(Shortlists(distortion, centres), before)
+    return by_lists, size_constrained_assignment(table, size_min, size_max), bounds
+
+
+@pytest.mark.parametrize("listed", [2, 5, 40])
+@pytest.mark.parametrize("bound", [(1.0, None), (0.5, 1.1), (None, 1.0), (0.9, None)])
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine"])
+def test_the_outcome_is_that_of_the_table(listed, bound, metric, monkeypatch):
+    """Also with lists so short that they lead nowhere at first."""
+    monkeypatch.setattr(Shortlists.__init__, "__defaults__", (listed,))
+    for seed in range(3):
+        distortion, centres, table = problem(seed, metric=metric, weighted=seed == 2)
+        found, wanted, bounds = both(distortion, centres, table, *bound)
+        assert bounds.missed(found.labels) == 0
+        cost = table[np.arange(len(table)), found.labels].sum()
+        np.testing.assert_allclose(cost, wanted.cost, rtol=1e-12)
+
+
+def test_the_prices_prove_it(monkeypatch):
+    """The dual bound at the prices found is the cost: nothing can be cheaper."""
+    monkeypatch.setattr(Shortlists.__init__, "__defaults__", (3,))
+    distortion, centres, table = problem(5)
+    found, _, bounds = both(distortion, centres, table, 0.7, 1.2)
+    price = found.potentials[: table.shape[1]]
+    dual = (table - price).min(axis=1).sum() + np.where(price > 0, bounds.low, bounds.high) @ price
+    np.testing.assert_allclose(dual, table[np.arange(len(table)), found.labels].sum(), rtol=1e-12)
+
+
+def test_bad_prices_to_start_from_change_nothing():
+    distortion, centres, table = problem(6)
+    rng = np.random.default_rng(0)
+    before = np.append(rng.normal(scale=1e3, size=table.shape[1]), 0.0)
+    found, wanted, _ = both(distortion, centres, table, 0.9, 1.1, before)
+    np.testing.assert_allclose(table[np.arange(len(table)), found.labels].sum(), wanted.cost, rtol=1e-12)
+
+
+def test_a_list_holds_the_cheapest_and_its_floor():
+    distortion, centres, table = problem(7)
+    prices = np.random.default_rng(0).normal(size=table.shape[1])
+    lists = Shortlists(distortion, centres, n_listed=6)
+    cost, column = lists.build(prices)
+    np.testing.assert_array_equal(np.take_along_axis(table, column, axis=1), cost)
+    least = np.sort(table - prices, axis=1)[:, :6]
+    np.testing.assert_array_equal(np.sort(cost - prices[column], axis=1), least)
+    np.testing.assert_array_equal(lists.floor, least[:, -1])
+
+
+@unsettled
+@pytest.mark.parametrize("form", ["dense", "float32", "sparse", "weighted", "cosine"])
+def test_a_fit_is_the_same_either_way(form, monkeypatch):
+    """Labels, objective and prices of a whole fit; rounding of float32 may choose among equals."""
+    rng = np.random.default_rng(1)
+    k = 70
+    X = rng.normal(size=(1500, 4)) + 3 * rng.normal(size=(20, 4))[rng.integers(20, size=1500)]
+    weight = rng.uniform(0.5, 2.0, len(X)) if form == "weighted" else None
+    given = {"float32": X.astype(np.float32), "sparse": sparse.csr_matrix(X)}.get(form, X)
+    settings = {"size_min": 0.6, "size_max": 1.1, "n_init": 1, "max_iter": 3, "init": X[:k]}
+    model = SizeConstrainedKMeans(k, metric="cosine" if form == "cosine" else "sqeuclidean", **settings)
+    fits = []
+    for cells in (10**12, 1):
+        monkeypatch.setattr(sized_loop, "_MANY_CELLS", cells)
+        model.fit(given, sample_weight=weight)
+        fits.append((model.labels_, model.objective_, model.prices_))
+        assert model.sizes_.min() >= int(0.6 * 1500 / k)
+    (labels, objective, prices), (labels_2, objective_2, prices_2) = fits
+    np.testing.assert_allclose(objective, objective_2, rtol=1e-6 if form == "float32" else 1e-12)
+    if form != "float32":
+        np.testing.assert_array_equal(labels, labels_2)
+        np.testing.assert_allclose(prices, prices_2, atol=1e-10)
+
+
+@unsettled
+def test_no_table_is_written(monkeypatch):
+    """The lists are all that a fit keeps of the costs."""
+    monkeypatch.setattr(sized_loop, "_MANY_CELLS", 1)
+    seen = []
+    built = Shortlists.build
+    monkeypatch.setattr(
+        Shortlists, "build", lambda self, prices: seen.append(self.shape) or built(self, prices)
+    )
+    X = np.random.default_rng(0).normal(size=(900, 3))
+    SizeConstrainedKMeans(70, size_min=1.0, n_init=1, max_iter=2, random_state=0).fit(X)
+    assert set(seen) == {(900, 70)}
+    assert shortlists._LISTED < 70
