@@ -62,11 +62,11 @@ def test_chance_agrees_closely(seed):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"n_clusters": 0}, "n_clusters must be a whole number from 1; got 0"),
+        ({"n_clusters": 0}, "n_clusters must be a whole number, at least 1; got 0"),
         ({"n_clusters": 2.5}, "n_clusters must be a whole number"),
         ({"n_clusters": True}, "n_clusters must be a whole number"),
-        ({"per_cluster": 0}, "per_cluster must be a whole number from 1; got 0"),
-        ({"partition_floor": 9}, "partition_floor must be a number from n_clusters=10 on; got 9"),
+        ({"per_cluster": 0}, "per_cluster must be a whole number, at least 1; got 0"),
+        ({"partition_floor": 9}, "partition_floor is 9, but .* give 10 or more"),
         ({"partition_floor": np.inf}, "partition_floor"),
         ({"partition_floor": np.nan}, "partition_floor"),
         ({"confidence": 1.0}, "confidence must be between 0 and 1; got 1.0"),

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
 from coterie._arrays import Index, Labels
 from coterie._compiled import SLICE, kernel
+from coterie.assign._core.assignment import read_finite_costs
 from coterie.assign._sizes.candidates import _sift_down
 from coterie.exceptions import ParameterError
 
@@ -60,18 +60,7 @@ def stable_assignment(costs: Any, quotas: Any) -> Labels:
     >>> stable_assignment(np.abs(x[:, None] - [0.0, 10.0]), [2, 2])
     array([ 0, 0, -1, 1, 1], dtype=int32)
     """
-    table = check_array(
-        costs,
-        dtype=[np.float64, np.float32],
-        order="C",
-        ensure_min_features=1,
-        ensure_all_finite=False,
-        input_name="costs",
-    )
-    wrong = np.argwhere(~np.isfinite(table))
-    if len(wrong):
-        i, h = wrong[0].tolist()
-        raise ValueError(f"costs of item {i} in cluster {h} is {table[i, h]}; costs must be finite numbers.")
+    table = read_finite_costs(costs)
     n, k = table.shape
     places = _read_quotas(quotas, n, k)
     # who can hold everybody never has to compare

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Literal
 
 from scipy.optimize import brentq
 from scipy.special import bdtr
 
+from coterie.base import one_of, real, whole
 from coterie.exceptions import ParameterError
 
 
@@ -54,13 +54,21 @@ def sample_size(
     >>> sample_size(10), sample_size(10, confidence=0.9999, bound="book")
     (735, 1277)
     """
-    _require(_is_whole(n_clusters) and n_clusters >= 1, "n_clusters", "a whole number from 1", n_clusters)
-    _require(_is_whole(per_cluster) and per_cluster >= 1, "per_cluster", "a whole number from 1", per_cluster)
     floor = n_clusters if partition_floor is None else partition_floor
-    wanted = f"a number from n_clusters={n_clusters} on"
-    _require(_is_real(floor) and n_clusters <= floor < math.inf, "partition_floor", wanted, floor)
-    _require(_is_real(confidence) and 0 < confidence < 1, "confidence", "between 0 and 1", confidence)
-    _require(bound in ("binomial", "book"), "bound", "'binomial' or 'book'", bound)
+    for name, value, rule in (
+        ("n_clusters", n_clusters, whole(1)),
+        ("per_cluster", per_cluster, whole(1)),
+        ("confidence", confidence, real(0.0, 1.0)),
+        ("partition_floor", floor, real()),
+        ("bound", bound, one_of("binomial", "book")),
+    ):
+        if not rule.holds(value):
+            raise ParameterError(f"{name} must be {rule.words}; got {value!r}.", name)
+    if confidence in (0.0, 1.0):
+        raise ParameterError(f"confidence must be between 0 and 1; got {confidence!r}.", "confidence")
+    if floor < n_clusters:
+        message = f"partition_floor is {floor}, but the smallest of {n_clusters} clusters has at most one in "
+        raise ParameterError(f"{message}{n_clusters} items; give {n_clusters} or more.", "partition_floor")
     if bound == "book":
         # with y = c ln k and k^-delta = 1 - confidence; of the two roots the one above 1
         wanted_log = math.log(n_clusters / (1.0 - confidence)) / per_cluster
@@ -78,16 +86,3 @@ def sample_size(
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _require(fine: bool, name: str, wanted: str, value: Any) -> None:
-    if not fine:
-        raise ParameterError(f"{name} must be {wanted}; got {value!r}.", name)
