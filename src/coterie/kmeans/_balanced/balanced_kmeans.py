@@ -33,7 +33,7 @@ class BalancedKMeans(SizeConstrainedKMeans):
 
     As `SizeConstrainedKMeans`, for many items: all starts are made on a sample, whose size depends on the
     number of clusters and not on that of the items, and only the best goes on with all of them. The first
-    labels of all items, and every later step, are exact, or those of the book, which are quick and worse.
+    labels of all items, and every later step, are exact; the book's own steps can be had instead.
 
     Parameters
     ----------
@@ -85,8 +85,9 @@ class BalancedKMeans(SizeConstrainedKMeans):
 
     The book's four variants are, with its names, pr: "stable" and "book"; pnr: "stable" and "none"; gpr:
     "greedy" and "book"; gpnr: "greedy" and "none". Only the exact ones find a step in which one item loses
-    so that others gain more; with sizes that are to be nearly equal that is most of the quality. The
-    objective never rises, but after "greedy" an exact step has to pay for the bounds.
+    so that others gain more; with sizes that are to be nearly equal that is most of the quality, and they
+    are no slower than "book". The objective never rises, but after "greedy" an exact step has to pay for the
+    bounds.
 
     Time O(n k d) an iteration; how many items have to give way decides the rest. Memory O(n k) beside X.
     With few items all of them are the sample: take `SizeConstrainedKMeans`, which is then the same.
