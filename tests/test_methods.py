@@ -193,7 +193,8 @@ def test_suitable_methods_leave_out_what_cannot_do_it():
     names = {method.name for method in suitable_methods(Task(6, 2, None, frozenset({"groups"})))}
     assert names == {"SizeConstrainedKMeans", "SizeConstrainedKMedians"}
     names = {method.name for method in suitable_methods(Task(6, 2, None, frozenset({"sizes", "loads"})))}
-    assert names == {"SizeConstrainedKMeans", "SizeConstrainedKMedians", "ConstrainedLinkage"}
+    sized = {"SizeConstrainedKMeans", "SizeConstrainedKMedians", "BalancedKMeans"}
+    assert names == {*sized, "ConstrainedLinkage"}
     names = {method.name for method in suitable_methods(Task(6, 2, PAIRS, connected=True))}
     assert names == {"ConstrainedLinkage"}
     names = {method.name for method in suitable_methods(Task(6, None, PAIRS))}

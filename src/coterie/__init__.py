@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from coterie.exceptions import InfeasibleConstraintsError
     from coterie.hierarchy import ConstrainedLinkage, COPCobweb
     from coterie.kmeans import (
+        BalancedKMeans,
         ConstrainedSeedKMeans,
         COPKMeans,
         CVQEKMeans,

@@ -23,7 +23,7 @@ from coterie import (
     PenalizedGaussianMixture,
     SizeConstrainedKMeans,
 )
-from coterie.assign import free, hard_pairs, size_constrained_assignment, soft_pairs
+from coterie.assign import free, hard_pairs, size_constrained_assignment, soft_pairs, stable_assignment
 from coterie.assign._core.core import soft_penalty
 from coterie.distortion._manhattan import Manhattan
 from coterie.exceptions import DeadEndWarning, ViolatedConstraintsWarning
@@ -145,6 +145,7 @@ def every_size(data, truth):
     rng = np.random.default_rng(5)
     costs = rng.random((3000, 6)).astype(data.dtype) * np.arange(1, 7)
     assert set(size_constrained_assignment(costs, 1.0, 1.0).sizes) == {500}
+    assert np.bincount(stable_assignment(costs, 400) + 1)[1:].max() == 400
 
 
 def every_metric(data, truth):

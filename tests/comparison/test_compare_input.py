@@ -27,7 +27,7 @@ def test_bounds_go_to_the_methods_that_have_them_and_hold_in_plain_too(sizes):
     bounds = {"size_min": 19, "size_max": 21}
     frame = compare(X, known, 3, parameters=bounds, n_repeats=1, random_state=0)
     rows = rows_of(frame)
-    assert set(rows) == {"SizeConstrainedKMeans", "SizeConstrainedKMedians", "plain"}
+    assert set(rows) == {"SizeConstrainedKMeans", "SizeConstrainedKMedians", "BalancedKMeans", "plain"}
     assert set(sizes) == set(rows)
     assert all(19 <= size <= 21 for name in sizes for size in sizes[name])
     frame = compare(

@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import coterie
 from coterie import (
+    BalancedKMeans,
     ConstrainedGaussianMixture,
     ConstrainedLinkage,
     ConstrainedSeedKMeans,
@@ -118,6 +119,10 @@ INVARIANT = {
         DIRECTIONS | SIZES,
     ),
     "SizeConstrainedKMedians-bounds": (SizeConstrainedKMedians(size_min=0.95), SIZES),
+    "BalancedKMeans-sampled": (
+        BalancedKMeans(sample_size=25, size_min=0.5),
+        SIZES | {"check_permuted_items_from_one_start": "the sample goes by the order of the items"},
+    ),
     "MPCKMeans-fixed": (MPCKMeans(learn="none"), {}),
     "HMRFKMeans-closed": (HMRFKMeans(weight=1.0, closure="auto"), CLOSED),
     "HMRFKMeans-fixed": (HMRFKMeans(learn="none"), {}),

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from coterie.assign._exact.metric_labelling import LabelledByProgram, metric_labelling
     from coterie.assign._hard.hard_pairs import hard_pairs
     from coterie.assign._pairs.soft_pairs import soft_pairs
+    from coterie.assign._sizes.improve import improve_within_bounds
     from coterie.assign._sizes.size_constrained import SizedAssignment, size_constrained_assignment
+    from coterie.assign._sizes.stable import stable_assignment
 
 __all__, __getattr__, __dir__ = attach(__name__)

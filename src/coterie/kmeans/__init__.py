@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from coterie._lazy import attach
 
 if TYPE_CHECKING:
+    from coterie.kmeans._balanced.balanced_kmeans import BalancedKMeans
+    from coterie.kmeans._balanced.sample_size import sample_size
     from coterie.kmeans._copkmeans import COPKMeans
     from coterie.kmeans._cvqe_kmeans import CVQEKMeans
     from coterie.kmeans._hmrf_kmeans import HMRFKMeans

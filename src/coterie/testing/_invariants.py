@@ -40,7 +40,7 @@ from coterie.testing._problems import (
 )
 
 # these hold numbers of items or of merges, or go by the order of the pairs
-_NUMBERS_OF_ITEMS = {"linkage_", "children_", "medoid_indices_", "agreement_"}
+_NUMBERS_OF_ITEMS = {"linkage_", "children_", "medoid_indices_", "sample_indices_", "agreement_"}
 _OF_EACH_FIT = {"n_iter_", "history_"}
 
 

@@ -45,6 +45,17 @@ def read_costs(costs: Any, constraints: Any) -> tuple[Floats, Constraints]:
     return table, as_constraints(constraints, table.shape[0], counted="costs has {} rows", like=costs)
 
 
+def read_finite_costs(costs: Any) -> Any:
+    """Check a table of costs that stays in float32 where it is; the first cell that is no number is named."""
+    how = {"dtype": [np.float64, np.float32], "order": "C", "ensure_min_features": 1}
+    table = check_array(costs, **how, ensure_all_finite=False, input_name="costs")
+    wrong = np.argwhere(~np.isfinite(table))
+    if len(wrong):
+        i, h = wrong[0].tolist()
+        raise ValueError(f"costs of item {i} in cluster {h} is {table[i, h]}; costs must be finite numbers.")
+    return table
+
+
 def read_labels(labels: Any, n_items: int, k: int) -> Labels:
     """Check labels to start from."""
     given = np.asarray(labels)

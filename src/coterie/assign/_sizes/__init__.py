@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from coterie.assign._sizes.reading import is_bound, read_bounds, share_of
     from coterie.assign._sizes.shortlists import Shortlists
     from coterie.assign._sizes.size_constrained import size_constrained_assignment
+    from coterie.assign._sizes.stable import stable_assignment
     from coterie.assign._sizes.transport import BoundedLabels
     from coterie.assign._sizes.with_pairs import BoundedSolver
 

@@ -7,9 +7,8 @@ from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils import check_array
 
-from coterie.assign._core.assignment import Assignment, own_costs
+from coterie.assign._core.assignment import Assignment, own_costs, read_finite_costs
 from coterie.assign._exact.ortools_flow import solve_by_flow
 from coterie.assign._sizes.bounds import shortfalls, tell_shortfall
 from coterie.assign._sizes.reading import read_bounds
@@ -120,19 +119,8 @@ def size_constrained_assignment(
     >>> size_constrained_assignment(costs, size_min=[0, 2]).prices  # one more in the second costs 4
     array([0., 4.])
     """
-    table = check_array(
-        costs,
-        dtype=[np.float64, np.float32],
-        order="C",
-        ensure_min_features=1,
-        ensure_all_finite=False,
-        input_name="costs",
-    )
+    table = read_finite_costs(costs)
     n, k = table.shape
-    wrong = np.argwhere(~np.isfinite(table))
-    if len(wrong):
-        i, h = wrong[0].tolist()
-        raise ValueError(f"costs of item {i} in cluster {h} is {table[i, h]}; costs must be finite numbers.")
     if isinstance(budget, bool) or not isinstance(budget, Integral) or budget < 0:
         raise ValueError(f"budget must be a whole number, at least 0; got {budget!r}.")
     for name, value, legal in (
