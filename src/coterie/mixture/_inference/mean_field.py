@@ -22,7 +22,7 @@ from coterie.base import top_eigenvalue
 from coterie.constraints._model import sparse_graph
 from coterie.mixture._inference.answer import Answer, normalise
 
-Start = Literal["warm", "continuation", "best"]
+Start = Literal["warm", "continuation", "best", "once"]
 
 # A forbidden coupling outweighs every difference of potentials by so much.
 _FORBIDDEN = 50.0
@@ -91,9 +91,10 @@ class MeanField:
     ----------
     n, k, ends, beta
         As in `Part`.
-    start : {"warm", "continuation", "best"}
+    start : {"warm", "continuation", "best", "once"}
         Where the sweeps begin: at the last answer (the first time at what holds without couplings); at weak
-        couplings that grow; or the better of both, in every fifth call.
+        couplings that grow; the better of both, in every fifth call; or at weak couplings the first time, and
+        then at the last answer.
     tol, max_sweeps : float, int
         Sweeps end when no probability changes by as much, or after so many.
     """
@@ -131,10 +132,10 @@ class MeanField:
         self._calls += 1
         if self.start == "continuation" or self.state is None or climb:
             chance = normalise(potential)[0]
-            if self.start in ("continuation", "best"):
+            if self.start != "warm":
                 self._climb(potential, chance)
             answers.append(self._converge(potential, chance))
-        if self.start in ("warm", "best") and self.state is not None:
+        if self.start != "continuation" and self.state is not None:
             answers.append(self._converge(potential, self.state.copy()))
         answer = max(answers, key=lambda found: found.log_z)
         self.state = answer.marginals
