@@ -20,8 +20,7 @@ from coterie.mixture._emissions.von_mises_fisher import VonMisesFisher
 from coterie.mixture._engine.balance import (
     PROMISED,
     BalancedWeights,
-    balanced_expectation,
-    check_labels,
+    check_room,
     read_targets,
 )
 from coterie.mixture._engine.em import EMOutcome, Expectation, Model, Sample, WeightStep, expect, run_em
@@ -260,7 +259,6 @@ class MeanFieldMixture(MixtureClusterer):
         data, known, emission = super()._read(X, constraints, before)
         if self.weights_update == "balanced":
             data.target = read_targets(self.target_sizes, data.n, self.n_components)
-            check_labels(data.target, data, known)
             if not self.eta_ and len(data.network.items):
                 raise ParameterError(
                     "eta=0 leaves out items that constraints name, and weights_update='balanced' counts them "
@@ -307,18 +305,15 @@ class MeanFieldMixture(MixtureClusterer):
         return network
 
     def _inference(self, data: Sample, model: Model, rng: RandomState) -> Inference:
-        # sizes are met from where they were met before: another answer could raise the free energy
-        balanced = data.target is not None and self._e_start == "best"
-        start: Start = "once" if balanced else self._e_start
-
         def mean_field(n: int, k: int, ends: Index, beta: Floats) -> PieceSolver:
-            return MeanField(n, k, ends, beta, start=start)
+            return MeanField(n, k, ends, beta, start=self._e_start)
 
         return Inference(data.network, rest="mean-field", exact="none", make=mean_field)
 
     def _weights(self, data: Sample, known: Constraints, inference: Inference | None) -> WeightStep:
         if data.target is not None:
-            return BalancedWeights(data.target)
+            check_room(data.target, data, known, inference)
+            return BalancedWeights(data.target, self.eta_)
         return PLAIN_WEIGHTS.get(self.weights_update, JointWeights)()
 
     def _begin_at(
@@ -377,7 +372,10 @@ class MeanFieldMixture(MixtureClusterer):
         held = FixedWeights() if len(path) > 1 and data.target is None else weights
 
         def run(model: Model, max_iter: int, tol: float, weights: WeightStep = held) -> EMOutcome:
-            find = self._find(data, inference)
+            if isinstance(weights, BalancedWeights):
+                find = weights.find(data, inference)
+            else:
+                find = self._find(data, inference)
             return run_em(model, find, weights, n_items=data.n, max_iter=max_iter, tol=tol, step=step)
 
         passed, n_iter = [], 0
@@ -434,8 +432,6 @@ class MeanFieldMixture(MixtureClusterer):
             emission.means = np.where(again[:, None], shaken, emission.means)
 
     def _find(self, data: Sample, inference: Inference | None) -> Callable[[Model, int], Expectation]:
-        if (target := data.target) is not None:
-            return lambda model, iteration: balanced_expectation(data, model, inference, target, self.eta_)
         core_prior = float(self.weights_update != "unconstrained")
         return lambda model, iteration: expect(data, model, inference, eta=self.eta_, core_prior=core_prior)
 

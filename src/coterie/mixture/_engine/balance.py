@@ -14,6 +14,7 @@ share a label are rows whose log weights count more than once. Time O(n k^2) a s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,17 +34,17 @@ from coterie.mixture._inference.choose import Inference
 # Sizes are sought to this share of their targets, and promised to that one.
 _SOUGHT, PROMISED = 1e-10, 1e-6
 # Sizes are far off while one misses so much of its target. How far a step of Newton's may move a log weight
-# at first, in temperatures; a step that raises the objective is taken again at a quarter.
-_FAR, _REACH, _SHORTER = 0.5, 3.0, 0.25
+# at first and at most, in temperatures; a step that raises the objective is taken again at a quarter.
+_FAR, _REACH, _MOST_REACH, _SHORTER = 0.5, 3.0, 1000.0, 0.25
 # Steps before the temperature is raised, and at the last one. On the way back each temperature is so much of
 # the one before, and has so many steps for sizes that are right to a thousandth. Found on random densities
 # that differ by up to a million temperatures.
 _FEW_STEPS, _MOST_STEPS = 15, 100
 _COOLING, _STEPS_ON_THE_WAY, _ROUGHLY = 0.35, 40, 1e-3
-# Times that mean field and weights take turns, unless sizes are as near as this; least and most of a step
-# that is taken.
-_TURNS, _SETTLED, _DAMPING = 40, 1e-8, (0.1, 1.0)
-# A share, a size or a response below this counts as this.
+# Rounds of mean field in an E-step, unless no probability changes by as much as this, and the parts of the
+# way that a round may go; rounds of plain mean field before the first.
+_TURNS, _STILL, _LENGTHS, _TURNS_TO_BEGIN = 20, 1e-6, 0.5 ** np.arange(8), 5
+# A size below this counts as this.
 _LEAST = 1e-300
 
 
@@ -56,14 +57,14 @@ class DensityRows(NamedTuple):
         Log potentials without the weights.
     slope, times : arrays of shape (n_rows,)
         How often the log weights count in each row, and how often the row counts.
-    fixed : float
-        Items that every component has whatever the rows say.
+    fixed : array of shape (k,) or float
+        Items that components have whatever the rows say.
     """
 
     log_density: Floats
     slope: Floats
     times: Floats
-    fixed: float = 0.0
+    fixed: Floats | float = 0.0
 
     @classmethod
     def of_items(cls, log_density: Floats) -> DensityRows:
@@ -123,7 +124,7 @@ def _search(
         new = _evaluate(rows, target, log_weights + step, temperature)
         new_gap = np.abs(new.slope / target).max()
         if new.value < here.value or new_gap < gap:
-            reach = max(reach, 2.0 * np.abs(step).max())
+            reach = max(reach, min(2.0 * np.abs(step).max(), _MOST_REACH * temperature))
             log_weights, here, gap = log_weights + step, new, new_gap
         else:
             reach = _SHORTER * min(reach, np.abs(step).max())
@@ -133,7 +134,7 @@ def _search(
 def balanced_log_weights(
     rows: DensityRows, target: Floats, temperature: float = 1.0, log_weights: Floats | None = None
 ) -> tuple[Floats, float]:
-    """The log weights at which expected sizes are the targets, and the gap at those that were given.
+    """The log weights at which expected sizes are the targets, and how far off they are.
 
     Parameters
     ----------
@@ -151,86 +152,157 @@ def balanced_log_weights(
     log_weights : array of shape (k,)
         Of weights that sum to one.
     gap : float
-        The largest difference of a size and its target, as a share of the target; before, not after.
+        The largest difference of a size and its target, as a share of the target.
     """
     begin = np.zeros(len(target)) if log_weights is None else log_weights
-    found, before = _search(rows, target, begin, temperature, 0)
-    if before > _SOUGHT:
-        found, gap = _search(rows, target, begin, temperature, _FEW_STEPS)
-        if gap > PROMISED:
-            values = np.where(np.isfinite(rows.log_density), rows.log_density, np.nan)
-            heat = float(np.nanmax(np.nanmax(values, axis=1) - np.nanmin(values, axis=1)))
-            while heat > temperature:
-                begin, _ = _search(rows, target, begin, heat, _STEPS_ON_THE_WAY, _ROUGHLY)
-                heat *= _COOLING
-            cooled, other = _search(rows, target, begin, temperature, _MOST_STEPS)
-            found = cooled if other < gap else found
-    return found - logsumexp(found), before
+    found, gap = _search(rows, target, begin, temperature, _FEW_STEPS)
+    if gap > PROMISED:
+        values = np.where(np.isfinite(rows.log_density), rows.log_density, np.nan)
+        heat = float(np.nanmax(np.nanmax(values, axis=1) - np.nanmin(values, axis=1)))
+        while heat > temperature:
+            begin, _ = _search(rows, target, begin, heat, _STEPS_ON_THE_WAY, _ROUGHLY)
+            heat *= _COOLING
+        cooled, other = _search(rows, target, begin, temperature, _MOST_STEPS)
+        if other < gap:
+            found, gap = cooled, other
+    return found - logsumexp(found), gap
 
 
 class BalancedWeights(FixedWeights):
-    """Weights that the E-step has found, so that expected sizes are the targets: M-steps leave them alone."""
+    """Weights that the E-step finds, so that expected sizes are the targets: M-steps leave them alone.
+
+    Every item counts once in the sizes. One that counts `eta` times in the components is moved so much less
+    by the weights: these shares are best for the sum that EM improves.
+    """
 
     kind = "balanced"
 
-    def __init__(self, target: Floats) -> None:
-        self.target = target
+    def __init__(self, target: Floats, eta: float) -> None:
+        self.target, self.eta = target, eta
         self.log_shares: Floats = np.log(target / target.sum())
 
     def start(self, log_weights: Floats) -> Floats:
-        """The shares of the targets."""
+        """The shares of the targets; the core begins anew."""
+        self._marginals: Floats | None = None
         return self.log_shares
 
     def log_z(self, log_weights: Floats) -> float:
         """What makes the objective a bound on that of the mixture whose weights are the targets' shares."""
         return float(self.target @ (log_weights - self.log_shares))
 
+    def find(self, data: Sample, inference: Inference | None) -> Callable[[Model, int], Expectation]:
+        """The E-step, which sets the weights of the model."""
 
-def balanced_expectation(
-    data: Sample, model: Model, inference: Inference | None, target: Floats, eta: float = 1.0
-) -> Expectation:
-    """The E-step with weights at which expected sizes are the targets; changes the weights of the model.
+        def one_step(model: Model, iteration: int) -> Expectation:
+            free, answer = _free_densities(data, model), None
+            if inference is None:
+                rows, temperature = DensityRows.of_items(free), model.temperature
+                found = balanced_log_weights(rows, self.target, temperature, model.log_weights)
+                model.log_weights = found[0]
+            else:
+                answer = _Core(self, data, model, inference, free).improve(self._marginals)
+                self._marginals = answer.marginals
+            return expect(data, model, inference, eta=self.eta, core_prior=1.0 / self.eta, answer=answer)
 
-    Every item counts once in the sizes. One that counts `eta` times in the components is moved so much less
-    by the weights: these shares are best for the sum that EM improves.
-    """
-    network, temperature = data.network, model.temperature
-    n_units = network.n_units if inference is not None else 0
+        return one_step
+
+
+def _free_densities(data: Sample, model: Model) -> Floats:
     before = np.concatenate([[0], np.cumsum(data.is_free)])
-    table = np.empty((data.n_free + n_units, model.emission.k))
+    table = np.empty((data.n_free, model.emission.k))
 
     def fill(start: int, stop: int) -> None:
         if before[start] < before[stop]:
             table[before[start] : before[stop]] = model.emission.log_prob(data.free(start, stop))
 
     over_chunks(fill, data.n, rows_per_chunk(data.d))
-    # two labels that are opposites in a unit: what is not on one side is on the other
-    same, opposite = network.exponent.T if n_units else np.zeros((2, 0))
-    ones = np.ones(data.n_free)
-    slope = np.concatenate([ones, (same - opposite) / eta])
-    rows = DensityRows(table, slope, np.concatenate([ones, np.full(n_units, eta)]), float(opposite.sum()))
-    answer: Answer | None = None
-    last, damping = np.zeros(len(target)), 1.0
-    for turn in range(_TURNS):
-        if inference is not None:
-            potential = data.core_potential(model, prior=1.0 / eta)
-            answer = inference.infer(potential / temperature, 1.0 / temperature)
-            # as if neighbours stayed as they are: potentials that give these probabilities
-            held = temperature * np.log(np.maximum(answer.marginals, _LEAST))
-            table[data.n_free :] = held - slope[data.n_free :, None] * model.log_weights
-        found, gap = balanced_log_weights(rows, target, temperature, model.log_weights)
-        if gap <= _SETTLED or turn == _TURNS - 1:
-            break
-        # neighbours follow, so the step goes too far: by how much, the last one tells
-        step = found - model.log_weights
-        if last @ last > 0:
-            followed = 1.0 - float(step @ last / (last @ last))
-            damping = float(np.clip(damping / max(followed, _LEAST), *_DAMPING))
-        last = step
-        model.log_weights = model.log_weights + damping * step
-        if inference is None:
-            break
-    return expect(data, model, inference, eta=eta, core_prior=1.0 / eta, answer=answer)
+    return table
+
+
+class _State(NamedTuple):
+    """Minus the free energy, the answer without weights, what neighbours leave to units, and log weights."""
+
+    value: float
+    answer: Answer
+    field: Floats
+    log_weights: Floats
+
+
+class _Core:
+    """Mean field in which sizes are always the targets.
+
+    All units take at once the best probabilities of these sizes that neighbours, as they are, leave to them.
+    The way there leads down in free energy, though the end of it may not: then a part of it is gone. Sizes
+    stay the targets on the way, for free items follow with the best shares of what is left of these.
+    """
+
+    def __init__(
+        self, weights: BalancedWeights, data: Sample, model: Model, inference: Inference, free: Floats
+    ) -> None:
+        self.target, self.eta = weights.target, weights.eta
+        self.network, self.model, self.inference, self.n_free = data.network, model, inference, data.n_free
+        self.potential: Floats = data.core_potential(model, prior=0.0)
+        # two labels that are opposites in a unit: what is not on one side is on the other
+        same, opposite = data.network.exponent.T
+        self.slope: Floats = (same - opposite) / self.eta
+        ones = np.ones(self.n_free)
+        self.rows = DensityRows(
+            np.concatenate([free, self.potential]),
+            np.concatenate([ones, self.slope]),
+            np.concatenate([ones, np.full(len(same), self.eta)]),
+            float(opposite.sum()),
+        )
+        self.free = DensityRows.of_items(self.rows.log_density[: self.n_free])
+
+    def improve(self, marginals: Floats | None) -> Answer:
+        """Go on from probabilities of the units, or begin; sets the weights of the model."""
+        here = self._begin() if marginals is None else self._look(marginals, self.model.log_weights)
+        for _ in range(_TURNS):
+            log_weights = self._balanced(here)
+            aim = normalise((here.field + self.slope[:, None] * log_weights) / self.model.temperature)[0]
+            change = aim - here.answer.marginals
+            for length in _LENGTHS:
+                new = self._look(here.answer.marginals + length * change, log_weights)
+                if new.value > here.value:
+                    break
+            if not new.value > here.value:
+                break
+            here = new
+            if np.abs(change).max() < _STILL:
+                break
+        self.model.log_weights = here.log_weights
+        prior = float(self.network.counts(here.answer.marginals) @ here.log_weights)
+        return here.answer._replace(log_z=here.answer.log_z + prior / (self.eta * self.model.temperature))
+
+    def _begin(self) -> _State:
+        """Plain mean field, at weights that come nearer to what the sizes ask for; sizes are off yet."""
+        temperature, log_weights = self.model.temperature, self.model.log_weights
+        for _ in range(_TURNS_TO_BEGIN):
+            prior = self.network.prior(log_weights) / self.eta
+            answer = self.inference.infer((self.potential + prior) / temperature, 1.0 / temperature)
+            here = _State(-np.inf, *self._bound(answer.marginals), log_weights)
+            log_weights = 0.5 * (log_weights + self._balanced(here))
+        return here
+
+    def _bound(self, marginals: Floats) -> tuple[Answer, Floats]:
+        temperature = self.model.temperature
+        answer, field = self.inference.bound(self.potential / temperature, marginals, 1.0 / temperature)
+        return answer, temperature * field
+
+    def _balanced(self, here: _State) -> Floats:
+        """Log weights that give all rows the targets, if neighbours stay as they are."""
+        self.rows.log_density[self.n_free :] = here.field
+        return balanced_log_weights(self.rows, self.target, self.model.temperature, here.log_weights)[0]
+
+    def _look(self, marginals: Floats, log_weights: Floats) -> _State:
+        """Minus the free energy at probabilities of the units, with the best shares of free items."""
+        temperature, value = self.model.temperature, 0.0
+        if self.n_free:
+            free = self.free._replace(fixed=self.network.counts(marginals))
+            log_weights = balanced_log_weights(free, self.target, temperature, log_weights)[0]
+            value = _evaluate(free, self.target, log_weights, temperature).value
+        answer, field = self._bound(marginals)
+        return _State(value + self.eta * temperature * answer.log_z, answer, field, log_weights)
 
 
 def read_targets(values: Any, n: int, k: int) -> Floats:
@@ -263,14 +335,20 @@ def read_targets(values: Any, n: int, k: int) -> Floats:
     return target * (n / total)
 
 
-def check_labels(target: Floats, data: Sample, known: Constraints) -> None:
-    """Raise where more items belong to a class for sure than its component may have."""
-    count = np.bincount(data.network.labelled()[1], minlength=len(target))
-    over = np.flatnonzero(count > target * (1.0 + PROMISED))
-    if len(over):
-        h = int(over[0])
-        raise InfeasibleConstraintsError(
-            f"{count[h]} items have the label {labelled(known)[2][h]!r} by what was stated, but the target "
-            f"size of component {h}, which is this class, is {target[h]:g}. Raise its target_sizes (in the "
-            "sorted order of the classes), or drop labels."
-        )
+def check_room(target: Floats, data: Sample, known: Constraints, inference: Inference | None) -> None:
+    """Raise where what is sure gives a component more items than its target, or leaves it too few."""
+    if inference is None:
+        return
+    may = np.isfinite(inference.with_clamps(np.zeros((data.network.n_units, len(target))), 1.0))
+    most = data.n_free + data.network.counts(may.astype(np.float64))
+    least = data.network.counts((may & (may.sum(axis=1) == 1)[:, None]).astype(np.float64))
+    names = labelled(known)[2]
+    for number, far, word in ((least, least - target, "at least"), (most, target - most, "at most")):
+        h = int(np.argmax(far / target))
+        if far[h] > PROMISED * target[h]:
+            name = f" (the class {names[h]!r})" if h < len(names) else ""
+            raise InfeasibleConstraintsError(
+                f"by what was stated, {word} {number[h]:g} items belong to component {h}{name}, whose target "
+                f"size is {target[h]:g}. Change target_sizes (in the sorted order of the classes), or drop "
+                "labels or hard pairs."
+            )

@@ -22,7 +22,7 @@ from coterie.base import top_eigenvalue
 from coterie.constraints._model import sparse_graph
 from coterie.mixture._inference.answer import Answer, normalise
 
-Start = Literal["warm", "continuation", "best", "once"]
+Start = Literal["warm", "continuation", "best"]
 
 # A forbidden coupling outweighs every difference of potentials by so much.
 _FORBIDDEN = 50.0
@@ -91,10 +91,9 @@ class MeanField:
     ----------
     n, k, ends, beta
         As in `Part`.
-    start : {"warm", "continuation", "best", "once"}
+    start : {"warm", "continuation", "best"}
         Where the sweeps begin: at the last answer (the first time at what holds without couplings); at weak
-        couplings that grow; the better of both, in every fifth call; or at weak couplings the first time, and
-        then at the last answer.
+        couplings that grow; or the better of both, in every fifth call.
     tol, max_sweeps : float, int
         Sweeps end when no probability changes by as much, or after so many.
     """
@@ -132,14 +131,21 @@ class MeanField:
         self._calls += 1
         if self.start == "continuation" or self.state is None or climb:
             chance = normalise(potential)[0]
-            if self.start != "warm":
+            if self.start in ("continuation", "best"):
                 self._climb(potential, chance)
             answers.append(self._converge(potential, chance))
-        if self.start != "continuation" and self.state is not None:
+        if self.start in ("warm", "best") and self.state is not None:
             answers.append(self._converge(potential, self.state.copy()))
         answer = max(answers, key=lambda found: found.log_z)
         self.state = answer.marginals
         return answer
+
+    def bound(self, potential: Floats, chance: Floats, scale: float = 1.0) -> tuple[Answer, Floats]:
+        """The answer that given probabilities are, and the potentials that neighbours leave to each unit."""
+        self._scaled = self._couplings(potential, scale)
+        coupled = self._scaled[self._row] if len(self._row) else self._scaled
+        graph = sparse.csr_matrix((coupled, self.indices, self.indptr), (len(chance), len(chance)))
+        return self._answer(potential, chance), potential + graph @ chance
 
     def _couplings(self, potential: Floats, scale: float) -> Floats:
         """Couplings times `scale`, and a finite number for the forbidden ones that nothing outweighs."""
@@ -154,6 +160,9 @@ class MeanField:
 
     def _converge(self, potential: Floats, chance: Floats) -> Answer:
         self._sweeps(potential, 1.0, chance, self.max_sweeps)
+        return self._answer(potential, chance)
+
+    def _answer(self, potential: Floats, chance: Floats) -> Answer:
         together = (chance[self.ends[:, 0]] * chance[self.ends[:, 1]]).sum(axis=1)
         sure = chance > 0
         own = float((chance[sure] * (potential[sure] - np.log(chance[sure]))).sum())
