@@ -219,7 +219,7 @@ def _free_densities(data: Sample, model: Model) -> Floats:
     return table
 
 
-class _State(NamedTuple):
+class _Balance(NamedTuple):
     """Minus the free energy, the answer without weights, what neighbours leave to units, and log weights."""
 
     value: float
@@ -274,13 +274,13 @@ class _Core:
         prior = float(self.network.counts(here.answer.marginals) @ here.log_weights)
         return here.answer._replace(log_z=here.answer.log_z + prior / (self.eta * self.model.temperature))
 
-    def _begin(self) -> _State:
+    def _begin(self) -> _Balance:
         """Plain mean field, at weights that come nearer to what the sizes ask for; sizes are off yet."""
         temperature, log_weights = self.model.temperature, self.model.log_weights
         for _ in range(_TURNS_TO_BEGIN):
             prior = self.network.prior(log_weights) / self.eta
             answer = self.inference.infer((self.potential + prior) / temperature, 1.0 / temperature)
-            here = _State(-np.inf, *self._bound(answer.marginals), log_weights)
+            here = _Balance(-np.inf, *self._bound(answer.marginals), log_weights)
             log_weights = 0.5 * (log_weights + self._balanced(here))
         return here
 
@@ -289,12 +289,12 @@ class _Core:
         answer, field = self.inference.bound(self.potential / temperature, marginals, 1.0 / temperature)
         return answer, temperature * field
 
-    def _balanced(self, here: _State) -> Floats:
+    def _balanced(self, here: _Balance) -> Floats:
         """Log weights that give all rows the targets, if neighbours stay as they are."""
         self.rows.log_density[self.n_free :] = here.field
         return balanced_log_weights(self.rows, self.target, self.model.temperature, here.log_weights)[0]
 
-    def _look(self, marginals: Floats, log_weights: Floats) -> _State:
+    def _look(self, marginals: Floats, log_weights: Floats) -> _Balance:
         """Minus the free energy at probabilities of the units, with the best shares of free items."""
         temperature, value = self.model.temperature, 0.0
         if self.n_free:
@@ -302,7 +302,7 @@ class _Core:
             log_weights = balanced_log_weights(free, self.target, temperature, log_weights)[0]
             value = _evaluate(free, self.target, log_weights, temperature).value
         answer, field = self._bound(marginals)
-        return _State(value + self.eta * temperature * answer.log_z, answer, field, log_weights)
+        return _Balance(value + self.eta * temperature * answer.log_z, answer, field, log_weights)
 
 
 def read_targets(values: Any, n: int, k: int) -> Floats:
