@@ -244,11 +244,11 @@ def test_what_does_not_go_together(seed):
     with pytest.raises(ParameterError, match="eta=0 leaves out items"):
         MeanFieldMixture(3, eta=0.0, **COLD).fit(X, constraints=Constraints([(0, 1)], n_items=100))
     some = np.where(np.arange(100) < 40, y, -1)
-    with pytest.raises(InfeasibleConstraintsError, match=r"at least 40 items .* component 0 .*'0'.* 33.3"):
+    with pytest.raises(InfeasibleConstraintsError, match=r"component 0 .*'0'.* at least 40 items.* 33.3"):
         MeanFieldMixture(3, **COLD).fit(X, constraints=some)
     alone = Constraints([], [(0, j) for j in range(1, 100)], n_items=100, hard=True)
     one = Constraints.from_labels(np.where(np.arange(100) == 0, 0, -1))
-    with pytest.raises(InfeasibleConstraintsError, match=r"at most 1 items .* component 0"):
+    with pytest.raises(InfeasibleConstraintsError, match=r"component 0 .* has at most 1 item, "):
         MeanFieldMixture(3, **COLD).fit(X, constraints=alone | one)
 
 

@@ -103,7 +103,7 @@ class MeanFieldMixture(MixtureClusterer):
     objective_, history_, objective_kind_
         The free energy at the last temperature, and its course there: a bound on minus the log-likelihood of
         data and constraints. A must-link that holds lowers it by its weight: compare models of the same
-        constraints only.
+        constraints only. With "balanced" it is that of a mixture whose weights are the shares of the targets.
     concentration_ : float, of von Mises-Fisher components only
         How concentrated they are.
     eta_ : float

@@ -22,6 +22,7 @@ from scipy.special import logsumexp
 
 from coterie._arrays import Floats
 from coterie._compiled import over_chunks
+from coterie._words import count_of
 from coterie.base import labelled
 from coterie.constraints import Constraints
 from coterie.exceptions import InfeasibleConstraintsError, ParameterError
@@ -347,8 +348,9 @@ def check_room(target: Floats, data: Sample, known: Constraints, inference: Infe
         h = int(np.argmax(far / target))
         if far[h] > PROMISED * target[h]:
             name = f" (the class {names[h]!r})" if h < len(names) else ""
+            items = count_of(round(number[h]), "item")
             raise InfeasibleConstraintsError(
-                f"by what was stated, {word} {number[h]:g} items belong to component {h}{name}, whose target "
-                f"size is {target[h]:g}. Change target_sizes (in the sorted order of the classes), or drop "
-                "labels or hard pairs."
+                f"by what was stated, component {h}{name} has {word} {items}, but its target size is "
+                f"{target[h]:g}. Change target_sizes (in the sorted order of the classes), or drop labels or "
+                "hard pairs."
             )
