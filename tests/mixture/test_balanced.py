@@ -125,7 +125,7 @@ def test_steps_by_hand(seed):
 def test_sizes_are_held_beside_constraints(kind, eta, k, seed):
     X, y = unequal(seed, 60)
     y = np.minimum(y, k - 1)
-    pairs = Constraints.sample(y, 200 if kind == "many" else 20, random_state=seed)
+    pairs = Constraints.sample(y, 120 if kind == "many" else 20, random_state=seed)
     known = {
         "nothing": None,
         "labels": Constraints.from_labels(np.where(np.arange(60) % 9 == 0, y, -1)),
@@ -141,8 +141,8 @@ def test_sizes_are_held_beside_constraints(kind, eta, k, seed):
 
 
 def test_sizes_are_held_while_the_temperature_falls(seed):
-    X, y = unequal(seed)
-    known = Constraints.sample(y, 20, random_state=seed)
+    X, y = unequal(seed, 40)
+    known = Constraints.sample(y, 10, random_state=seed)
     model = MeanFieldMixture(3, **COLD | {"annealing": True}).fit(X, constraints=known)
     assert len(model.temperature_path_) > 3
     held(model)
