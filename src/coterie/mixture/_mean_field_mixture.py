@@ -11,11 +11,18 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from coterie._arrays import Floats, Index
-from coterie.base import About, Rule, Step, instance, one_of, real
+from coterie.base import About, Rule, Step, anything, instance, one_of, real, warn_user
 from coterie.constraints import Constraints, Pairs
 from coterie.constraints._model import log_odds
-from coterie.exceptions import ViolatedConstraintsWarning
+from coterie.exceptions import ParameterError, ViolatedConstraintsWarning
 from coterie.mixture._emissions.emission import Emission, Multinomial, SquaredError
+from coterie.mixture._emissions.von_mises_fisher import VonMisesFisher
+from coterie.mixture._engine.balance import (
+    PROMISED,
+    BalancedWeights,
+    check_room,
+    read_targets,
+)
 from coterie.mixture._engine.em import EMOutcome, Expectation, Model, Sample, WeightStep, expect, run_em
 from coterie.mixture._engine.mixture import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
 from coterie.mixture._engine.starts import given_weights
@@ -34,6 +41,9 @@ _ONE_PLACE, _PARTED_BY, _TIMES_PARTED = 0.05, 50.0, 3
 # Each temperature is this much of the last, and takes so many iterations.
 _COOLING, _STEPS_A_TEMPERATURE = 0.8, 10
 
+# Emissions other than Gaussian ones, by their names.
+_EMISSIONS = {"squared-error": SquaredError, "multinomial": Multinomial, "von-mises-fisher": VonMisesFisher}
+
 
 class MeanFieldMixture(MixtureClusterer):
     """A mixture with strong constraints, found by mean field while the temperature falls.
@@ -48,10 +58,12 @@ class MeanFieldMixture(MixtureClusterer):
     ----------
     n_components : int, default 2
         Number of components.
-    emission : {"gaussian", "squared-error", "multinomial"} or Emission, default "gaussian"
-        What a component says about items: Gaussian densities; squared distances, as in k-means (the
-        temperature then falls to zero, and `weight` is in units of squared distances); counts of words, which
-        may be sparse.
+    emission : {"gaussian", "squared-error", "multinomial", "von-mises-fisher"} or Emission
+        What a component says about items: Gaussian densities (the default); squared distances, as in k-means
+        (the temperature then falls to zero, and `weight` is in units of squared distances); counts of words;
+        directions of rows, as in spherical k-means, all components equally concentrated: as the clusters of
+        spherical k-means are, or as `coterie.mixture.VonMisesFisher(concentration)` says. Counts and
+        directions may be sparse.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default "auto"
         Of Gaussian components, as in `ConstrainedGaussianMixture`.
     weight : float or pair of floats, default 3.0
@@ -61,10 +73,14 @@ class MeanFieldMixture(MixtureClusterer):
     eta : float or "select", default 1.0
         How often items that constraints name count in the components. "select" tries 1 to 100 on pairs held
         out, and takes the smallest that breaks fewest, give or take a standard error.
-    weights_update : {"joint", "uniform", "unconstrained", "fixed"}, default "joint"
+    weights_update : {"joint", "uniform", "unconstrained", "fixed", "balanced"}, default "joint"
         Mixing weights of densities: shares of all items; equal, as in the chapter; shares of items that no
         constraint names, for which alone they count; or as `weights_init` has them. They are learned last,
-        when the components have parted.
+        when the components have parted. "balanced": such that the expected sizes are `target_sizes` at every
+        temperature (chapter 8); `weights_init` is not used.
+    target_sizes : None or array of shape (n_components,), default None
+        With "balanced": shares that sum to 1, or numbers of items that sum to n_samples, all above 0; None
+        for equal sizes. With labels they go by the sorted classes; without, large clusters take large sizes.
     annealing : bool, default True
         Whether the first half of the starts begin at one place, with a temperature that falls. The others
         begin as `init_params` says. An annealed one is kept if its components, by themselves, break clearly
@@ -87,7 +103,9 @@ class MeanFieldMixture(MixtureClusterer):
     objective_, history_, objective_kind_
         The free energy at the last temperature, and its course there: a bound on minus the log-likelihood of
         data and constraints. A must-link that holds lowers it by its weight: compare models of the same
-        constraints only.
+        constraints only. With "balanced" it is that of a mixture whose weights are the shares of the targets.
+    concentration_ : float, of von Mises-Fisher components only
+        How concentrated they are.
     eta_ : float
         The factor that was used.
     eta_curve_ : array of shape (7, 2), with eta="select"
@@ -104,15 +122,22 @@ class MeanFieldMixture(MixtureClusterer):
 
     Notes
     -----
-    Thirteen parameters are those of scikit-learn's `GaussianMixture`; the others are what the chapter varies.
+    Thirteen parameters are those of scikit-learn's `GaussianMixture`; the others are what the chapters vary.
     Contradictions are no error: the cheapest way out is taken. Two equal rows may have different labels
     where constraints name one of them; `predict` knows no constraints. Time O(n k d^2) an iteration, about
     100 to 200 iterations in all; memory O(n k) beside X. The paper's general loss on labels is left out.
     Kernels (Remark 5.3): fit the first components of kernel PCA with `covariance_type="tied"`.
 
+    "balanced" holds the sums of `responsibilities_` at the targets, to a millionth; `labels_` are the most
+    probable ones, and only about as many. `coterie.assign.size_constrained_assignment` makes labels of them
+    whose sizes are exact, as below; with hard sizes from the start, use `SizeConstrainedKMeans`. `weights_`
+    are what makes the sizes so, not the sizes. Each step of the weights takes time O(n k^2) more, some 3 to
+    10 an iteration (chapter 8, (8.17) and (8.18)).
+
     References
     ----------
     Lange, Law, Jain and Buhmann, Constrained Clustering, chapter 5.
+    Banerjee and Ghosh, Constrained Clustering, chapter 8 (soft balancing, von Mises-Fisher densities).
 
     Examples
     --------
@@ -126,6 +151,16 @@ class MeanFieldMixture(MixtureClusterer):
     >>> left = model.predict(X[:50])
     >>> bool((left == left[0]).mean() > 0.95)
     True
+
+    Three clusters of equal size, expected and then exact:
+
+    >>> from coterie.assign import size_constrained_assignment
+    >>> model = MeanFieldMixture(3, weights_update="balanced", random_state=0).fit(X[:90])
+    >>> model.responsibilities_.sum(axis=0).round(6)
+    array([30., 30., 30.])
+    >>> costs = -np.log(np.maximum(model.responsibilities_, 1e-300))
+    >>> np.bincount(size_constrained_assignment(costs, size_min=30, size_max=30).labels)
+    array([30, 30, 30])
     """
 
     about = About(
@@ -144,10 +179,11 @@ class MeanFieldMixture(MixtureClusterer):
     parameter_rules: ClassVar[dict[str, Rule]] = {
         **SHARED_RULES,
         **START_RULES,
-        "emission": one_of("gaussian", "squared-error", "multinomial") | instance(Emission, "an Emission"),
+        "emission": one_of("gaussian", *_EMISSIONS) | instance(Emission, "an Emission"),
         "weight": real(0.0, 1e6) | instance((tuple, list), "a pair of them"),
         "eta": real(0.0) | one_of("select"),
-        "weights_update": one_of("uniform", "joint", "unconstrained", "fixed"),
+        "weights_update": one_of("uniform", "joint", "unconstrained", "fixed", "balanced"),
+        "target_sizes": anything("None or an array of shape (n_components,)"),
         "annealing": one_of(True, False),
     }
 
@@ -160,6 +196,7 @@ class MeanFieldMixture(MixtureClusterer):
         weight: Any = 3.0,
         eta: Any = 1.0,
         weights_update: str = "joint",
+        target_sizes: Any = None,
         annealing: bool = True,
         tol: float = 1e-4,
         reg_covar: float = 1e-6,
@@ -180,6 +217,7 @@ class MeanFieldMixture(MixtureClusterer):
         self.weight = weight
         self.eta = eta
         self.weights_update = weights_update
+        self.target_sizes = target_sizes
         self.annealing = annealing
         self.tol = tol
         self.reg_covar = reg_covar
@@ -200,22 +238,42 @@ class MeanFieldMixture(MixtureClusterer):
                 "annealing begins at the middle of the data; set annealing=False to use means_init and "
                 "precisions_init."
             )
-        if not self._emission().density and self.weights_update in ("unconstrained", "fixed"):
+        if not self._emission().density and self.weights_update in ("unconstrained", "fixed", "balanced"):
+            instead = "; SizeConstrainedKMeans keeps sizes" if self.weights_update == "balanced" else ""
             raise ValueError(
-                f"weights_update={self.weights_update!r} needs a density; squared errors have no weights."
+                f"weights_update={self.weights_update!r} needs a density; squared errors have no weights"
+                f"{instead}."
+            )
+        if self.target_sizes is not None and self.weights_update != "balanced":
+            raise ParameterError(
+                f"target_sizes has no effect with weights_update={self.weights_update!r}; set "
+                "weights_update='balanced'.",
+                "target_sizes",
+                "weights_update",
             )
         self.__dict__.pop("eta_curve_", None)
         self.eta_ = self._select_eta(X, constraints) if self.eta == "select" else float(self.eta)
         return super()._run(X, constraints)
+
+    def _read(self, X: Any, constraints: Any, before: Model | None) -> tuple[Sample, Constraints, Emission]:
+        data, known, emission = super()._read(X, constraints, before)
+        if self.weights_update == "balanced":
+            data.target = read_targets(self.target_sizes, data.n, self.n_components)
+            if not self.eta_ and len(data.network.items):
+                raise ParameterError(
+                    "eta=0 leaves out items that constraints name, and weights_update='balanced' counts them "
+                    "in the sizes; set eta above 0.",
+                    "eta",
+                    "weights_update",
+                )
+        return data, known, emission
 
     # ---- the parts ------------------------------------------------------------------------------------
 
     def _emission(self) -> Emission:
         if isinstance(self.emission, Emission):
             return self.emission.copy()
-        if self.emission == "gaussian":
-            return super()._emission()
-        return SquaredError() if self.emission == "squared-error" else Multinomial()
+        return _EMISSIONS[self.emission]() if self.emission in _EMISSIONS else super()._emission()
 
     def _pair_weights(self) -> tuple[float, float]:
         """What a broken must-link and a broken cannot-link cost."""
@@ -253,6 +311,9 @@ class MeanFieldMixture(MixtureClusterer):
         return Inference(data.network, rest="mean-field", exact="none", make=mean_field)
 
     def _weights(self, data: Sample, known: Constraints, inference: Inference | None) -> WeightStep:
+        if data.target is not None:
+            check_room(data.target, data, known, inference)
+            return BalancedWeights(data.target, self.eta_)
         return PLAIN_WEIGHTS.get(self.weights_update, JointWeights)()
 
     def _begin_at(
@@ -308,10 +369,13 @@ class MeanFieldMixture(MixtureClusterer):
         path, tol = self._temperatures(model), self.tol * model.emission.unit()
 
         # a weight that runs ahead takes all items with it: they are learned when the components have parted
-        held = FixedWeights() if len(path) > 1 else weights
+        held = FixedWeights() if len(path) > 1 and data.target is None else weights
 
         def run(model: Model, max_iter: int, tol: float, weights: WeightStep = held) -> EMOutcome:
-            find = self._find(data, inference)
+            if isinstance(weights, BalancedWeights):
+                find = weights.find(data, inference)
+            else:
+                find = self._find(data, inference)
             return run_em(model, find, weights, n_items=data.n, max_iter=max_iter, tol=tol, step=step)
 
         passed, n_iter = [], 0
@@ -368,12 +432,24 @@ class MeanFieldMixture(MixtureClusterer):
             emission.means = np.where(again[:, None], shaken, emission.means)
 
     def _find(self, data: Sample, inference: Inference | None) -> Callable[[Model, int], Expectation]:
-        core_prior = self.weights_update != "unconstrained"
+        core_prior = float(self.weights_update != "unconstrained")
         return lambda model, iteration: expect(data, model, inference, eta=self.eta_, core_prior=core_prior)
 
     def _keep(self, best: EMOutcome, data: Sample, inference: Inference | None, weights: WeightStep) -> None:
         super()._keep(best, data, inference, weights)
         self.temperature_path_ = np.array(best.path)
+        if isinstance(best.model.emission, VonMisesFisher):
+            self.concentration_ = best.model.emission.concentration
+        if data.target is not None:
+            sizes = self.responsibilities_.sum(axis=0)
+            h = int(np.argmax(np.abs(sizes - data.target) / data.target))
+            if abs(sizes[h] - data.target[h]) > PROMISED * data.target[h]:
+                warn_user(
+                    f"the expected size of component {h} is {sizes[h]:.6g}, not its target "
+                    f"{data.target[h]:.6g}: the constraints leave no room for it, or are so strong that "
+                    "items move together. State fewer, or lower `weight`.",
+                    ConvergenceWarning,
+                )
         self.__dict__.pop("_rng", None)
 
     # ---- eta ------------------------------------------------------------------------------------------

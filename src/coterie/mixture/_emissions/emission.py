@@ -61,6 +61,10 @@ class Emission(ABC):
         """Look at the data before a fit of k components."""
         self.k = k
 
+    def check_rows(self, X: Any) -> None:
+        """Raise where rows cannot have a density: at the start of a fit, and for new items."""
+        return
+
     @abstractmethod
     def log_prob(self, X: Any) -> Floats:
         """Log-density of each row under each component."""

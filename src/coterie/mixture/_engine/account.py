@@ -17,6 +17,7 @@ _LIKELIHOODS = {
     "conditional": "of the items, given what was stated",
     "pseudo-likelihood": "of the items, given what was stated, as if no two cannot-links met",
     "bound": "of the items and of what was stated: by mean field, a bound that is never below it",
+    "balanced": "of the items and of what was stated, sizes held at their targets: a bound, never below it",
     "estimate": "of the items, given what was stated: estimated by sampling, so that it goes up and down",
 }
 # A probability that is smaller counts as this one: its logarithm must be a number.

@@ -77,6 +77,8 @@ class Sample:
         self.is_free = np.ones(self.n, dtype=bool)
         self.is_free[network.items] = False
         self.n_free = int(self.is_free.sum())
+        # expected sizes that the components shall have, if any
+        self.target: Floats | None = None
 
     def free(self, start: int, stop: int) -> Any:
         """The free ones of some rows."""
@@ -87,8 +89,8 @@ class Sample:
         """The rows of some items of the core."""
         return self.X[self.network.items[start:stop]]
 
-    def core_potential(self, model: Model, *, prior: bool = True) -> Floats:
-        """Log potentials of the units of the core."""
+    def core_potential(self, model: Model, *, prior: float = 1.0) -> Floats:
+        """Log potentials of the units of the core; the prior counts as often as `prior` says."""
         n = len(self.network.items)
         found = np.empty((n, self.network.k))
 
@@ -97,8 +99,8 @@ class Sample:
 
         over_chunks(fill, n, rows_per_chunk(self.d))
         potential = self.network.gather(found)
-        prior = prior and model.emission.density
-        return potential + self.network.prior(model.log_weights) if prior else potential
+        counts = prior and model.emission.density
+        return potential + prior * self.network.prior(model.log_weights) if counts else potential
 
 
 def summed(job: Callable[[int, int], Statistics | None], n: int, d: int, emission: Emission) -> Statistics:
@@ -130,12 +132,18 @@ def _plus(total: list[Floats] | None, more: Any) -> list[Floats] | None:
 
 
 def expect(
-    data: Sample, model: Model, inference: Inference | None, *, eta: float = 1.0, core_prior: bool = True
+    data: Sample,
+    model: Model,
+    inference: Inference | None,
+    *,
+    eta: float = 1.0,
+    core_prior: float = 1.0,
+    answer: Answer | None = None,
 ) -> Expectation:
     """The E-step; at a temperature, the log-likelihood is minus the free energy.
 
-    `inference` is None where there is no core, `eta` how often the core counts, `core_prior` whether the
-    weights of the components count for the core.
+    `inference` is None where there is no core, `eta` how often the core counts, `core_prior` how often the
+    weights of the components count for an item of the core, `answer` what inference said, if it was asked.
     """
     temperature = model.temperature
 
@@ -158,8 +166,9 @@ def expect(
     if inference is None:
         assert statistics is not None
         return Expectation(log_likelihood, tuple(statistics), counts, None)
-    potential = data.core_potential(model, prior=core_prior)
-    answer = inference.infer(potential / temperature, 1.0 / temperature)
+    if answer is None:
+        potential = data.core_potential(model, prior=core_prior)
+        answer = inference.infer(potential / temperature, 1.0 / temperature)
     shares = data.network.to_items(answer.marginals)
 
     def core_chunk(start: int, stop: int) -> Statistics:
@@ -169,7 +178,7 @@ def expect(
     statistics = _plus(statistics, [eta * part for part in core])
     assert statistics is not None
     if core_prior:
-        counts = counts + eta * data.network.counts(answer.marginals)
+        counts = counts + eta * core_prior * data.network.counts(answer.marginals)
     return Expectation(log_likelihood + eta * temperature * answer.log_z, tuple(statistics), counts, answer)
 
 

@@ -43,7 +43,14 @@ from coterie.mixture._inference.network import Network
 
 RandomState = np.random.RandomState
 # What only some fits leave.
-_NOT_ALWAYS = ("covariance_type_", "covariances_", "precisions_", "precisions_cholesky_", "collapsed_")
+_NOT_ALWAYS = (
+    "covariance_type_",
+    "covariances_",
+    "precisions_",
+    "precisions_cholesky_",
+    "collapsed_",
+    "concentration_",
+)
 # Starts whose objectives differ by less than this, per item, came to the same.
 _SAME = 1e-6
 
@@ -156,6 +163,7 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
             emission.covariance_type, self._why_type = self._choose_type(data.n, data.d, before)
             if self.covariance_prior == "auto" and self.precisions_init is None:
                 emission.covariance_prior = FEW_PSEUDO_ITEMS[emission.covariance_type]
+        emission.check_rows(X)
         emission.begin(X, self.n_components)
         return data, known, emission
 
@@ -327,14 +335,17 @@ class MixtureClusterer(ConstrainedClusterMixin, DensityMixin, BaseEstimator, ABC
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self, "_model")
-        return validate_data(
+        emission = self._model.emission
+        X = validate_data(
             self,
             X,
             reset=False,
-            accept_sparse="csr" if self._model.emission.sparse else False,
+            accept_sparse="csr" if emission.sparse else False,
             dtype=[np.float64, np.float32],
             order="C",
         )
+        emission.check_rows(X)
+        return X
 
     def predict(self, X: Any) -> Any:
         """Most probable component of each row; constraints speak of the training items only.

@@ -97,7 +97,10 @@ def _start_model(
     else:
         kind: Any = COPKMeans if obeys == "all" or not known else PCKMeans
         model = kind(k, n_init=n_kmeans, max_iter=_KMEANS_STEPS, metric=emission.metric)
-        shares = np.eye(k)[_kmeans_labels(model, X, known, data.network, rng)]
+        found = _kmeans_labels(model, X, known, data.network, rng)
+        if data.target is not None:
+            found = _by_target(found, data.target, label)
+        shares = np.eye(k)[found]
     return _from_shares(data, emission, shares)
 
 
@@ -122,6 +125,16 @@ def _kmeans_labels(
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = model.fit(X, constraints=known).labels_
     return new_numbers(found, *network.labelled(), network.k)[found]
+
+
+def _by_target(labels: Index, target: Floats, known: Index) -> Index:
+    """Labels with new numbers: the larger a cluster, the larger its target; known numbers stay."""
+    number = np.arange(len(target))
+    loose = np.setdiff1d(number, known)
+    sizes = np.bincount(labels, minlength=len(target))
+    by_size, by_target = (loose[np.argsort(key[loose], kind="stable")] for key in (sizes, target))
+    number[by_size] = by_target
+    return number[labels]
 
 
 def _numbers(values: Any, name: str) -> Floats:

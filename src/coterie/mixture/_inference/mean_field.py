@@ -140,6 +140,13 @@ class MeanField:
         self.state = answer.marginals
         return answer
 
+    def bound(self, potential: Floats, chance: Floats, scale: float = 1.0) -> tuple[Answer, Floats]:
+        """The answer that given probabilities are, and the potentials that neighbours leave to each unit."""
+        self._scaled = self._couplings(potential, scale)
+        coupled = self._scaled[self._row] if len(self._row) else self._scaled
+        graph = sparse.csr_matrix((coupled, self.indices, self.indptr), (len(chance), len(chance)))
+        return self._answer(potential, chance), potential + graph @ chance
+
     def _couplings(self, potential: Floats, scale: float) -> Floats:
         """Couplings times `scale`, and a finite number for the forbidden ones that nothing outweighs."""
         finite = np.isfinite(self.beta)
@@ -153,6 +160,9 @@ class MeanField:
 
     def _converge(self, potential: Floats, chance: Floats) -> Answer:
         self._sweeps(potential, 1.0, chance, self.max_sweeps)
+        return self._answer(potential, chance)
+
+    def _answer(self, potential: Floats, chance: Floats) -> Answer:
         together = (chance[self.ends[:, 0]] * chance[self.ends[:, 1]]).sum(axis=1)
         sure = chance > 0
         own = float((chance[sure] * (potential[sure] - np.log(chance[sure]))).sum())
