@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from coterie._lazy import attach
 
 if TYPE_CHECKING:
+    from coterie.kmeans._balanced.frequency_sensitive import FrequencySensitiveKMeans
+    from coterie.kmeans._balanced.online_balanced import OnlineBalancedKMeans
     from coterie.kmeans._copkmeans import COPKMeans
     from coterie.kmeans._cvqe_kmeans import CVQEKMeans
     from coterie.kmeans._hmrf_kmeans import HMRFKMeans
