@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits, make_blobs
 
 from coterie import Constraints, COPKMeans, FrequencySensitiveKMeans
+from coterie._compiled import kernels
 from coterie.exceptions import UnsupportedConstraintError
 from coterie.kmeans._balanced import frequency_sensitive
 from coterie.kmeans._balanced.item_by_item import choose_in_turn, turns_of
@@ -17,6 +18,12 @@ METRICS = ["cosine", "sqeuclidean"]
 VARIANTS = ["pifs", "fs", "fifs"]
 
 
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch):
+    """Small data would be dealt with in Python; the lane without JIT does that."""
+    monkeypatch.setattr(kernels, "_large", True)
+
+
 def uneven(seed, n=60, d=4):
     """Three blobs of very different sizes, all features above 0."""
     sizes = [n - 2 * (n // 6), n // 6, n // 6]
@@ -24,6 +31,7 @@ def uneven(seed, n=60, d=4):
     return np.abs(X) + 0.01, y
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
@@ -201,5 +209,5 @@ def test_refusals():
         FrequencySensitiveKMeans(3, metric="cosine").fit(X)
     with pytest.raises(UnsupportedConstraintError, match="kind must-link; it takes none"):
         FrequencySensitiveKMeans(3).fit(X, constraints=Constraints([(0, 1)], n_items=60))
-    with pytest.raises(ValueError, match="gamma of FrequencySensitiveKMeans must be a number, at least 0"):
+    with pytest.raises(ValueError, match="gamma of FrequencySensitiveKMeans must be a number from 0 to 10"):
         FrequencySensitiveKMeans(3, gamma=-1.0).fit(X)

@@ -1,5 +1,7 @@
 """Balanced k-means of a stream: the oracle's state, any split of the stream, what is forgotten, refusals."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,6 +9,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 
 from coterie import Constraints, OnlineBalancedKMeans
+from coterie._compiled import kernels
 from coterie.exceptions import UnsupportedConstraintError
 from tests.oracles import frequency as oracle
 
@@ -22,6 +25,12 @@ RULES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch):
+    """Small data would be dealt with in Python; the lane without JIT does that."""
+    monkeypatch.setattr(kernels, "_large", True)
+
+
 def stream(seed, n=150, d=5):
     """Blobs around, with zeros, and some items twice among the first."""
     X, _ = make_blobs(n, centers=3 * np.eye(4, d) + 1, cluster_std=0.8, random_state=seed)
@@ -35,6 +44,7 @@ def state(model):
     return model.cluster_centers_, model.counts_, np.array([model.n_seen_])
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("rule", [*RULES.values(), {"log_term": "model"}], ids=[*RULES, "model"])
 @pytest.mark.parametrize("rows", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
@@ -138,6 +148,18 @@ def test_clusters_begin_with_the_first_different_items(metric, rows):
     assert model.counts_.tolist() == [3, 2, 1]
 
 
+def test_a_batch_without_any_value_is_at_the_origin():
+    X = stream(0)[:20]
+    batches = [X, np.zeros((2, 5)), X]
+    dense, kept = OnlineBalancedKMeans(3), OnlineBalancedKMeans(3)
+    for batch in batches:
+        assert (
+            dense.partial_fit(batch).labels_.tolist()
+            == kept.partial_fit(sparse.csr_array(batch)).labels_.tolist()
+        )
+    np.testing.assert_allclose(dense.cluster_centers_, kept.cluster_centers_)
+
+
 @pytest.mark.parametrize("metric", METRICS)
 def test_fit_balances_and_the_stream_goes_on(metric, seed):
     X, _ = make_blobs([200, 40, 40], centers=4 + 3 * np.eye(3), random_state=seed)
@@ -180,6 +202,10 @@ def test_refusals():
         model.partial_fit(np.where(np.arange(len(X))[:, None] // 2 == 2, 0.0, X))
     with pytest.raises(ValueError, match="X has 2 features"):
         model.partial_fit(X[:, :2])
-    with pytest.raises(ValueError, match="n_clusters=4, but the stream began with 3"):
-        model.set_params(n_clusters=4).partial_fit(X)
+    for changed, words in (
+        ({"n_clusters": 4}, "4, but the stream began with 3"),
+        ({"metric": "sqeuclidean"}, "'cosine'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            copy(model).set_params(**changed).partial_fit(X)
     np.testing.assert_array_equal(model.cluster_centers_, before)  # nothing happened

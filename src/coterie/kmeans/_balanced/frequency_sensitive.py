@@ -98,7 +98,7 @@ class _Passes:
 class FrequencySensitiveKMeans(PrototypeClusterer):
     """K-means in which every item counts against the cluster that it joins, so that sizes come out alike.
 
-    It starts at converged k-means (spherical k-means for `metric="cosine"`). Then items choose by distance
+    It starts where k-means ended (spherical k-means for `metric="cosine"`). Then items choose by distance
     and by the number n of items that a cluster holds: the greatest `(cos + 1) / n**gamma`, or the least
     `n**gamma * square`. Means follow, and this is repeated. No size is guaranteed: the larger `gamma`, the
     more alike they are, and 0 is plain k-means.
@@ -112,29 +112,24 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
         every pass. "fs": means after as many passes as bring the counts to rest, so that all items have
         chosen by the same counts. "fifs" (fully incremental): counts and means after every item.
     gamma : float, default 0.1
-        Strength of the balance, 0 or more; 1 is that of the book. For cosines 0.1 does much already.
+        Strength of the balance, from 0 to 10; 1 is that of the book. For cosines 0.1 does much already.
     metric : {"sqeuclidean", "cosine"}
         Squared distance, or one minus the cosine (centres of unit length; for text).
     init : {"k-means++", "random"} or array of shape (n_clusters, n_features)
         Where a start of k-means begins.
-    n_init : int or "auto", default "auto"
-        Number of starts of k-means; balance goes on from the best. "auto" is 1 where the start is given, else
-        4.
+    n_init, verbose, random_state
+        As in `COPKMeans`; balance goes on from the best start of k-means.
     max_iter : int, default 50
         Most iterations after k-means.
     tol : float, default 1e-3
         Stop when at most this share of the items changes its cluster in an iteration.
-    verbose : int, default 0
-        1: show a bar with the objective; 2: print a line an iteration.
-    random_state : int, RandomState or None
-        Seed of the starts.
 
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
         The cluster of each item, by distance and counts: not always that of the nearest centre.
     cluster_centers_ : array of shape (n_clusters, n_features)
-        The means (of unit length for cosine). An empty cluster keeps the one it had.
+        The means; an empty cluster keeps the one it had.
     sizes_ : array of shape (n_clusters,)
         Items in each cluster, or their weight.
     inertia_, objective_ : float
@@ -142,12 +137,8 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
     history_ : array
         That sum at the end of k-means, then after every iteration. It may rise, since it is not what the
         items choose by.
-    n_iter_ : int
-        Iterations after k-means; those of k-means if `gamma` is 0.
-    converged_ : bool
-        Whether it stopped by itself.
-    violations_ : Violations
-        Empty: constraints are refused.
+    n_iter_, converged_, violations_
+        As in `COPKMeans`; iterations are those after k-means, unless `gamma` is 0.
 
     See Also
     --------
@@ -204,7 +195,7 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
     parameter_rules: ClassVar[Any] = {
         **{name: rule for name, rule in SHARED_RULES.items() if name != "warm_start"},
         "variant": one_of("pifs", "fs", "fifs"),
-        "gamma": real(0.0),
+        "gamma": real(0.0, 10.0),
         "init": one_of("k-means++", "random") | instance((np.ndarray, list, tuple), "an array of centres"),
     }
     warm_start = False
@@ -254,7 +245,8 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
 
         steps = {"n_starts": n_starts, "max_steps": max(self.max_iter, _START["max_iter"])}
         best, _ = best_of_starts(self, X, run, **steps, finish=balance if self.gamma else None)
-        self._mass = loop.distortion.weights(np.arange(loop.distortion.points.n))
+        mass = loop.distortion.sample_weight
+        self.sizes_ = np.bincount(best.labels, mass if len(mass) else None, self.n_clusters)
         return best
 
     def _balance(self, distortion: Distortion, begun: LoopOutcome, step: Step) -> LoopOutcome:
@@ -275,11 +267,6 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
             if step(history[-1]) or converged:
                 break
         return LoopOutcome(labels, centres, history[-1], history[-1], history, n_iter, converged)
-
-    def _keep(self, best: LoopOutcome, X: Any) -> None:
-        super()._keep(best, X)
-        sizes = np.bincount(best.labels, self.__dict__.pop("_mass"), self.n_clusters)
-        self.sizes_ = sizes if self._weighted else sizes.astype(np.int64)
 
     def account(self) -> Account:
         """As in the family; the trace begins where k-means ended."""

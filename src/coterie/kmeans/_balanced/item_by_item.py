@@ -58,10 +58,9 @@ class Turns(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """What is left of the items seen: counts up to a common factor, and their powers and logarithms."""
+    """What is left of the items seen: counts up to a common factor, and their logarithms."""
 
     counts: Any
-    factors: Any
     logs: Any
     age: Any  # updates of each centre since it was made anew
     clock: Any  # the common factor; items seen; clusters in use
@@ -80,7 +79,9 @@ class StreamRule(NamedTuple):
 def item_rows(X: Any, scale: Floats = NOTHING) -> ItemRows:
     """Rows of a C-ordered array or a canonical CSR matrix, without a copy."""
     if sparse.issparse(X):
-        return ItemRows(X.data, X.indices, X.indptr.astype(np.int64), scale)
+        # a matrix without any value is sparse all the same
+        indices = X.indices if X.nnz else np.zeros(1, dtype=X.indices.dtype)
+        return ItemRows(X.data, indices, X.indptr.astype(np.int64), scale)
     n, d = X.shape
     return ItemRows(X.reshape(-1), np.empty(0, dtype=np.int32), d * np.arange(n + 1, dtype=np.int64), scale)
 
@@ -163,7 +164,7 @@ def _compare(rows: ItemRows, row: int, centres: CentreTable, out: Any) -> float:
         out[h] = 0.0
     if dense and not cosine:  # gaps lose no digits, wherever the origin is
         for t in range(low, high):
-            value = float(rows.data[t])
+            value = 1.0 * rows.data[t]
             square += value * value
             for h in range(k):
                 gap = value - scale[h] * table[t - low, h]
@@ -216,7 +217,6 @@ def choose_and_move(
             continue
         changed += 1
         labels[row] = best
-        alone = counts[old] - step <= 0.0  # then its place stays the centre there
         first = counts[best] <= 0.0
         _change(old, best, step, turns)
         if step == 0.0:
@@ -225,7 +225,7 @@ def choose_and_move(
             table[:, best] = 0.0
             squares[best] = 0.0
         for h in (old, best):
-            if h == old and alone:
+            if counts[h] <= 0.0:  # it was alone there, and its place stays the centre
                 continue
             sign = -step if h == old else step
             # the inner product of the row and the sum, from what they were compared by
@@ -312,10 +312,12 @@ def follow_stream(
     labels: Any,
 ) -> None:
     """Take items in order: each joins a cluster (into `labels`), whose count and centre follow at once."""
-    counts, factors, logs, age, clock = stream
+    counts, logs, age, clock = stream
     k = counts.shape[0]
     cosine = rows.scale.shape[0] > 0
-    near = np.empty(k)
+    near, factors = np.empty(k), np.empty(k)
+    for h in range(k):
+        factors[h] = math.exp(rule.power * logs[h])
     for t in range(order.shape[0]):
         row = order[t]
         square = _compare(rows, row, centres, near)

@@ -51,7 +51,7 @@ class OnlineBalancedKMeans(PrototypeClusterer):
     metric : {"sqeuclidean", "cosine"}
         Squared distance, or one minus the cosine (centres of unit length; for text).
     gamma : float, default 1.0
-        Strength of the balance, 0 or more; 1 is that of the book, 0 plain competitive learning.
+        Strength of the balance, from 0 to 10; 1 is that of the book, 0 plain competitive learning.
     memory : float or None, default None
         Number L of items, above 1, that a count remembers: each step it loses 1/L of itself before 1 is
         added, so that t items in a row make L (1 - (1 - 1/L)**t). None: all.
@@ -68,7 +68,7 @@ class OnlineBalancedKMeans(PrototypeClusterer):
     tol : float, default 1e-3
         `fit` stops when at most this share of the items joins another cluster than a pass before.
     verbose : int, default 0
-        1: show a bar with the objective; 2: print a line a pass.
+        As in `COPKMeans`.
     random_state : int, RandomState or None
         Seed of the start of `fit`, and of the order in which it takes the items: one order for all passes.
 
@@ -82,19 +82,16 @@ class OnlineBalancedKMeans(PrototypeClusterer):
         Number of items so far; an item of `fit` once for each pass.
     labels_ : array
         The clusters that the items joined when they came, in the last pass of `fit` or in the last batch of
-        `partial_fit`. They are better balanced than the nearest centres, which `predict` gives.
+        `partial_fit`. They are better balanced than the nearest centres, which `predict` gives and which
+        often fit better.
     sizes_ : array of shape (n_clusters,)
         Items in each cluster of `labels_`; of `fit` only, as all that follow.
     inertia_, objective_ : float
         Sum of the squared (or cosine) distances to the centres of the clusters joined.
     history_ : array
         That sum at the end of every pass. It may rise, since it is not what the items choose by.
-    n_iter_ : int
-        Number of passes.
-    converged_ : bool
-        Whether it stopped by itself.
-    violations_ : Violations
-        Empty: constraints are refused.
+    n_iter_, converged_, violations_
+        As in `COPKMeans`; an iteration is a pass.
 
     See Also
     --------
@@ -139,7 +136,7 @@ class OnlineBalancedKMeans(PrototypeClusterer):
     }
     parameter_rules: ClassVar[Any] = {
         **{name: rule for name, rule in SHARED_RULES.items() if name not in ("n_init", "warm_start")},
-        "gamma": real(0.0),
+        "gamma": real(0.0, 10.0),
         "memory": one_of(None) | real(1.0, above=True),
         "decay": one_of("winner", "all"),
         "log_term": one_of("none", "book", "model"),
@@ -235,12 +232,13 @@ class OnlineBalancedKMeans(PrototypeClusterer):
         distortion = self._read(X)
         if begins:
             self._begin_stream(X.shape[1])
-        elif len(self._stream.counts) != self.n_clusters:
-            raise ParameterError(
-                f"n_clusters={self.n_clusters}, but the stream began with {len(self._stream.counts)}; set it "
-                "back, or begin again with fit.",
-                "n_clusters",
-            )
+        for name, value in self._begun_with.items():
+            if getattr(self, name) != value:
+                raise ParameterError(
+                    f"{name}={getattr(self, name)!r}, but the stream began with {value!r}; set it back, or "
+                    "begin again with fit.",
+                    name,
+                )
         self.labels_ = self._follow(distortion, np.arange(X.shape[0]), rule)
         self._show_centres(X.dtype)
         return self
@@ -283,7 +281,8 @@ class OnlineBalancedKMeans(PrototypeClusterer):
         table = np.zeros((d, k)) if centres is None else np.ascontiguousarray(centres.T)
         self._centres = CentreTable(table, np.ones(k), np.einsum("jh,jh->h", table, table))
         clock = np.array([1.0, 0.0, k if won else 0.0])  # the common factor of counts, items, clusters in use
-        self._stream = Stream(np.full(k, float(won)), np.ones(k), np.zeros(k), np.zeros(k, np.int64), clock)
+        self._stream = Stream(np.full(k, float(won)), np.zeros(k), np.zeros(k, np.int64), clock)
+        self._begun_with = {"n_clusters": k, "metric": self.metric}
 
     def _follow(self, distortion: Any, order: Index, rule: StreamRule) -> Labels:
         points = distortion.points
