@@ -14,7 +14,7 @@ import pytest
 import skops.io
 
 from coterie.cli._job.saved import load_model
-from coterie.methods import METHODS
+from coterie.methods import METHODS, find_method
 from coterie.tables import read_table
 from tests.tables.workbook import workbook
 
@@ -61,12 +61,17 @@ def test_apply_refuses_what_does_not_fit(coterie, run_folder, tmp_path):
     assert "90 rows of region with a value that is new" in answer.out
 
 
+def stated(method, column):
+    """Known labels, for methods that take any."""
+    return ["--labels", column] if "label" in find_method(method).kinds else ["--drop", column]
+
+
 @pytest.mark.parametrize("method", [m.name for m in METHODS if "cosine" in m.metrics])
 def test_new_rows_of_text(coterie, tmp_path, method):
     text = [*["dogs and cats play in the garden"] * 9, *["stocks and bonds fell on monday"] * 9]
     known = ["a", *[None] * 16, "b"]
     pl.DataFrame({"text": text, "label": known}).write_csv(tmp_path / "t.csv")
-    words = ["--text", "text", "--labels", "label", "--method", method, "--no-report", "-o", "out"]
+    words = ["--text", "text", *stated(method, "label"), "--method", method, "--no-report", "-o", "out"]
     assert coterie("cluster", "t.csv", "-k", 2, *words).code == 0
     pl.DataFrame({"text": ["cats play", "bonds on monday", "zebra"]}).write_csv(tmp_path / "new.csv")
     answer = coterie("apply", "out", "new.csv", "--json")
@@ -82,7 +87,16 @@ def test_every_method_labels_new_rows_and_knows_the_old(coterie, people, tmp_pat
     table = pl.read_csv(tmp_path / "people.csv")
     labels = [str(one) if at < 12 else None for at, one in enumerate(people.tolist())]
     table.with_columns(truth=pl.Series(labels)).write_csv(tmp_path / "known.csv")
-    words = ["--id", "name", "--labels", "truth", "--method", method.name, "-o", "out", "--no-report"]
+    words = [
+        "--id",
+        "name",
+        *stated(method.name, "truth"),
+        "--method",
+        method.name,
+        "-o",
+        "out",
+        "--no-report",
+    ]
     k = ["-k", 3] if method.takes_k else []
     assert coterie("cluster", "known.csv", *k, *words, "--columns", "age,income,height").code == 0
     given = pl.read_csv(tmp_path / "out" / "labels.csv")["cluster"]

@@ -12,6 +12,7 @@ _PROTOTYPES = {
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "BalancedKMeans": _PROTOTYPES,
     "COPKMeans": _PROTOTYPES, "ConstrainedSeedKMeans": _PROTOTYPES, "CVQEKMeans": _PROTOTYPES,
+    "FrequencySensitiveKMeans": _PROTOTYPES,
     "HMRFKMeans": _PROTOTYPES, "KernelPCKMeans": _PROTOTYPES, "KMedoids": _PROTOTYPES,
     "MPCKMeans": _PROTOTYPES, "PCKMeans": _PROTOTYPES, "SeededKMeans": _PROTOTYPES,
     "SizeConstrainedKMeans": _PROTOTYPES, "SizeConstrainedKMedians": _PROTOTYPES,

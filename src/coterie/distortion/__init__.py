@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from coterie._lazy import attach
 
 if TYPE_CHECKING:
-    from coterie.distortion._base import DISTORTIONS, Distortion, distortion_named
+    from coterie.distortion._base import DISTORTIONS, Distortion, distortion_named, refuse_zeros
     from coterie.distortion._cosine import Cosine, WeightedCosine
     from coterie.distortion._idivergence import IDivergence
     from coterie.distortion._learned import BrokenPairs

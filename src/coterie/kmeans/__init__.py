@@ -6,6 +6,8 @@ from coterie._lazy import attach
 
 if TYPE_CHECKING:
     from coterie.kmeans._balanced.balanced_kmeans import BalancedKMeans
+    from coterie.kmeans._balanced.frequency_sensitive import FrequencySensitiveKMeans
+    from coterie.kmeans._balanced.online_balanced import OnlineBalancedKMeans
     from coterie.kmeans._balanced.sample_size import sample_size
     from coterie.kmeans._copkmeans import COPKMeans
     from coterie.kmeans._cvqe_kmeans import CVQEKMeans

@@ -12,7 +12,7 @@ _BOUNDS = {"minima": "--size-min", "sizes": "--size-max", "loads": "--load", "gr
 
 def _taken(method: Method) -> list[str]:
     """What a method takes, as options."""
-    kinds = "all" if method.kinds == ALL_KINDS else ", ".join(sorted(method.kinds))
+    kinds = "all" if method.kinds == ALL_KINDS else ", ".join(sorted(method.kinds)) or "none"
     bounds = " ".join(option for kind, option in _BOUNDS.items() if kind in method.bounds)
     marks = ["yes" if one else "" for one in (method.connectivity, method.weighted, method.new_rows)]
     return [method.name, kinds, bounds, marks[0], ", ".join(method.metrics), *marks[1:]]

@@ -1,0 +1,323 @@
+"""Balanced k-means item by item, for streams: frequency sensitive competitive learning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from coterie._arrays import NOTHING, Floats, Index, Labels
+from coterie._compiled import in_slices, one_blas_thread
+from coterie.base import (
+    CHECKS_OF_ROWS,
+    About,
+    Account,
+    check_parameters,
+    constrained_fit,
+    ending_words,
+    one_of,
+    progress,
+    real,
+    warn_of_empty_clusters,
+    warn_user,
+)
+from coterie.constraints import Constraints
+from coterie.distortion import Distortion, refuse_zeros
+from coterie.distortion._rows import canonical
+from coterie.exceptions import ParameterError
+from coterie.kmeans._balanced.item_by_item import CentreTable, Stream, StreamRule, follow_stream, item_rows
+from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
+from coterie.kmeans._engine.starts import CentreStarts, RandomState
+
+# Items that a cluster should remember where all counts forget.
+_ENOUGH = 50
+
+
+class OnlineBalancedKMeans(PrototypeClusterer):
+    """K-means of a stream: each item joins a cluster that is near and has won little, whose centre follows.
+
+    With n the number of items that a cluster has won, an item x joins the cluster of the least
+    `n**gamma * |x - c|**2` (frequency sensitive competitive learning, FSCL) or, for `metric="cosine"`, of the
+    greatest `(cos(x, c) + 1) / n**gamma` (sfs). The centre then goes one n-th of the way to x. A `memory`
+    lets old items fade. No size is guaranteed.
+
+    Parameters
+    ----------
+    n_clusters : int, default 8
+        Number of clusters.
+    metric : {"sqeuclidean", "cosine"}
+        Squared distance, or one minus the cosine (centres of unit length; for text).
+    gamma : float, default 1.0
+        Strength of the balance, from 0 to 10; 1 is that of the book, 0 plain competitive learning.
+    memory : float or None, default None
+        Number L of items, above 1, that a count remembers: each step it loses 1/L of itself before 1 is
+        added, so that t items in a row make L (1 - (1 - 1/L)**t). None: all.
+    decay : {"winner", "all"}
+        Whose count forgets when an item comes: that of the cluster it joins, as in the book, so that all
+        counts go to L and balance fades; or all counts, whose sum then goes to L. With "all" each cluster
+        remembers about L / n_clusters items: take a memory of 50 n_clusters or more.
+    log_term : {"none", "book", "model"}
+        Adds a term in log(n) to what is compared. For squared distances in d features "model" adds
+        `-d log(n)`, which follows from Gaussians of variance 1/n, and "book" `+d log(n)`, as printed (8.3).
+        For cosines "book" subtracts `log(n) / (L d)` (8.10), with the items seen for L if all are remembered.
+    max_iter : int, default 20
+        Most passes of `fit` over the data.
+    tol : float, default 1e-3
+        `fit` stops when at most this share of the items joins another cluster than a pass before.
+    verbose : int, default 0
+        As in `COPKMeans`.
+    random_state : int, RandomState or None
+        Seed of the start of `fit`, and of the order in which it takes the items: one order for all passes.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (n_clusters, n_features)
+        The centres (of unit length for cosine); after `partial_fit` only of clusters that have won an item.
+    counts_ : array
+        What is remembered of the items won, by cluster.
+    n_seen_ : int
+        Number of items so far; an item of `fit` once for each pass.
+    labels_ : array
+        The clusters that the items joined when they came, in the last pass of `fit` or in the last batch of
+        `partial_fit`. They are better balanced than the nearest centres, which `predict` gives and which
+        often fit better.
+    sizes_ : array of shape (n_clusters,)
+        Items in each cluster of `labels_`; of `fit` only, as all that follow.
+    inertia_, objective_ : float
+        Sum of the squared (or cosine) distances to the centres of the clusters joined.
+    history_ : array
+        That sum at the end of every pass. It may rise, since it is not what the items choose by.
+    n_iter_, converged_, violations_
+        As in `COPKMeans`; an iteration is a pass.
+
+    See Also
+    --------
+    FrequencySensitiveKMeans : for data that can be looked at as a whole.
+
+    Notes
+    -----
+    `fit` starts at k-means++, as if every cluster had won one item. `partial_fit` starts with nothing: the
+    first n_clusters different items become the centres. A stream gives the same model however it is split.
+
+    Time O(k d) an item, or by the stored values of sparse rows, which stay sparse; memory O(k d) beside X.
+    Without log term the unit of the features does not matter; with it, it does.
+
+    References
+    ----------
+    Ahalt, Krishnamurthy, Chen and Melton 1990 (FSCL); Banerjee and Ghosh 2004, Frequency-sensitive
+    competitive learning for scalable balanced clustering; Basu, Davidson and Wagstaff (eds.), Constrained
+    Clustering, chapter 8.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie import OnlineBalancedKMeans
+    >>> model = OnlineBalancedKMeans(n_clusters=2)
+    >>> for batch in ([[0.0], [8.0]], [[2.0], [1.0], [10.0]]):
+    ...     model = model.partial_fit(np.array(batch))
+    >>> model.cluster_centers_.ravel(), model.counts_
+    (array([1., 9.]), array([3., 2.]))
+    """
+
+    about = About(
+        what="balanced k-means of a stream, item by item; constraints are refused",
+        when="items come one by one or in batches, and clusters should be of comparable size",
+        source="Ahalt et al. 1990; Banerjee and Ghosh 2004; Constrained Clustering, chapter 8",
+    )
+    constraint_kinds = frozenset()
+    obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
+    # what items choose by is not the sum of distances
+    monotone: ClassVar[bool] = False
+    exempt: ClassVar[dict[str, str]] = {
+        "check_predict_the_training_items": "labels_ follow the counts too, predict the centres alone",
+    }
+    parameter_rules: ClassVar[Any] = {
+        **{name: rule for name, rule in SHARED_RULES.items() if name not in ("n_init", "warm_start")},
+        "gamma": real(0.0, 10.0),
+        "memory": one_of(None) | real(1.0, above=True),
+        "decay": one_of("winner", "all"),
+        "log_term": one_of("none", "book", "model"),
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        metric: str = "sqeuclidean",
+        gamma: float = 1.0,
+        memory: float | None = None,
+        decay: str = "winner",
+        log_term: str = "none",
+        max_iter: int = 20,
+        tol: float = 1e-3,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.gamma = gamma
+        self.memory = memory
+        self.decay = decay
+        self.log_term = log_term
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @constrained_fit
+    def fit(self, X: Any, y: Any = None, *, constraints: Any = None) -> Any:  # type: ignore[override]
+        """Cluster X in passes over its rows, from a new start.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The items; float32 stays float32.
+        y : ignored
+            Present for the API.
+        constraints : None
+            Present for the API; any is refused.
+
+        Returns
+        -------
+        self
+        """
+        X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **CHECKS_OF_ROWS)
+        rng, rule = check_random_state(self.random_state), self._rule(X.shape[1])
+        with one_blas_thread():
+            distortion = self._read(X)
+            start = CentreStarts(distortion, known, self.n_clusters, rng).centres("k-means++")
+            self._begin_stream(X.shape[1], start)
+            order = rng.permutation(X.shape[0])
+            labels: Labels = np.full(X.shape[0], -1, dtype=np.int32)
+            history: list[float] = []
+            self.converged_ = False
+            with progress(self, X, max_steps=self.max_iter, name="pass") as starts, starts() as step:
+                while len(history) < self.max_iter and not self.converged_:
+                    before, labels = labels, self._follow(distortion, order, rule)
+                    self._show_centres(X.dtype)
+                    centres = self.cluster_centers_.astype(np.float64)
+                    history.append(float(distortion.cost_to_assigned(labels, centres).sum()))
+                    self.converged_ = bool(np.count_nonzero(labels != before) <= self.tol * len(labels))
+                    if step(history[-1]):
+                        break
+        self.labels_ = labels
+        self.sizes_ = np.bincount(labels, minlength=self.n_clusters)
+        self.history_ = np.array(history)
+        self.inertia_ = self.objective_ = history[-1]
+        self.n_iter_ = len(history)
+        warn_of_empty_clusters(labels, self.n_clusters)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Any:
+        """Go on with the next rows of the stream, after `fit` too.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The next items, in their order.
+        y : ignored
+            Present for the API.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        begins = not hasattr(self, "cluster_centers_")
+        X = validate_data(self, X, reset=begins, **CHECKS_OF_ROWS)
+        rule = self._rule(X.shape[1], tell=begins)
+        distortion = self._read(X)
+        if begins:
+            self._begin_stream(X.shape[1])
+        for name, value in self._begun_with.items():
+            if getattr(self, name) != value:
+                raise ParameterError(
+                    f"{name}={getattr(self, name)!r}, but the stream began with {value!r}; set it back, or "
+                    "begin again with fit.",
+                    name,
+                )
+        self.labels_ = self._follow(distortion, np.arange(X.shape[0]), rule)
+        self._show_centres(X.dtype)
+        return self
+
+    def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> None:
+        return None
+
+    def _read(self, X: Any) -> Any:
+        distortion = self._measure(canonical(X))
+        distortion.check_range()
+        refuse_zeros(distortion.without_centre(), "has no direction, so no cosine")
+        return distortion
+
+    def _rule(self, d: int, tell: bool = True) -> StreamRule:
+        """The parameters as the kernel reads them."""
+        cosine = self.metric == "cosine"
+        if cosine and self.log_term == "model":
+            raise ParameterError(
+                'log_term="model" needs metric="sqeuclidean"; for cosines take "book".',
+                "log_term",
+            )
+        keep, all_forget = 1.0, False
+        if self.memory is not None:
+            keep, all_forget = 1.0 - 1.0 / self.memory, self.decay == "all"
+            if tell and all_forget and self.memory < _ENOUGH * self.n_clusters:
+                warn_user(
+                    f'with decay="all" a memory of {self.memory:g} leaves each of {self.n_clusters} clusters '
+                    f"about {self.memory / self.n_clusters:.3g} items, too few to stand for it; take "
+                    f'memory={_ENOUGH * self.n_clusters} or more, or decay="winner".',
+                    UserWarning,
+                )
+        # the greatest wins, so that a cost is counted as its negative
+        size = {"none": 0.0, "book": -1.0, "model": 1.0}[self.log_term] * (1.0 / d if cosine else float(d))
+        power = -self.gamma if cosine else self.gamma
+        return StreamRule(float(power), keep, all_forget, size, float(self.memory or 0.0))
+
+    def _begin_stream(self, d: int, centres: Floats | None = None) -> None:
+        """Forget all; begin with nothing, or with centres that have won one item each."""
+        k, won = self.n_clusters, centres is not None
+        table = np.zeros((d, k)) if centres is None else np.ascontiguousarray(centres.T)
+        self._centres = CentreTable(table, np.ones(k), np.einsum("jh,jh->h", table, table))
+        clock = np.array([1.0, 0.0, k if won else 0.0])  # the common factor of counts, items, clusters in use
+        self._stream = Stream(np.full(k, float(won)), np.zeros(k), np.zeros(k, np.int64), clock)
+        self._begun_with = {"n_clusters": k, "metric": self.metric}
+
+    def _follow(self, distortion: Any, order: Index, rule: StreamRule) -> Labels:
+        points = distortion.points
+        rows = item_rows(points.X, distortion.scale if self.metric == "cosine" else NOTHING)
+        labels: Labels = np.empty(points.n, dtype=np.int32)
+        for start, stop in in_slices(points.n, self.n_clusters * max(1, len(rows.data) // points.n)):
+            follow_stream(rows, order[start:stop], rule, self._stream, self._centres, labels)
+        return labels
+
+    def _show_centres(self, dtype: Any) -> None:
+        """Say where the centres of the clusters in use are; what the stream goes on with is not touched."""
+        table, scale, _ = self._centres
+        factor, seen, used = self._stream.clock.tolist()
+        centres = (table[:, : int(used)] * scale[: int(used)]).T
+        if self.metric == "cosine":
+            centres = centres / np.linalg.norm(centres, axis=1, keepdims=True)
+        self.cluster_centers_ = np.ascontiguousarray(centres, dtype=dtype)
+        self.counts_ = factor * self._stream.counts[: int(used)]
+        self.n_seen_ = int(seen)
+        self._n_features_out = int(used)
+
+    def account(self) -> Account:
+        """As in the family; the trace has one value a pass."""
+        found = super().account()
+        if found.trace is None:
+            return found
+        at_rest = "hardly an item joined another cluster than a pass before"
+        text = "Distances to the centres of the clusters that items joined, at the end of each pass."
+        trace = replace(
+            found.trace,
+            title="The objective after each pass",
+            text=f"{text} {ending_words(self, at_rest)}",
+            step="pass",
+            first=1.0,
+            stride=1.0,
+            ends=("first pass", "end"),
+        )
+        return replace(found, trace=trace)
