@@ -258,7 +258,7 @@ METHODS = [
     for name in (
         *("COPKMeans", "PCKMeans", "MPCKMeans", "HMRFKMeans", "CVQEKMeans", "KernelPCKMeans"),
         *("SeededKMeans", "ConstrainedSeedKMeans", "SizeConstrainedKMeans", "SizeConstrainedKMedians"),
-        *("KMedoids", "ConstrainedLinkage", "COPCobweb"),
+        *("KMedoids", "ConstrainedLinkage", "COPCobweb", "BalancedCut"),
         *("ConstrainedGaussianMixture", "PenalizedGaussianMixture", "MeanFieldMixture", "PairwiseClustering"),
     )
 ]
