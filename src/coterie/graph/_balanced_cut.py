@@ -67,7 +67,7 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
     n_init : int or "auto", default "auto"
         Number of starts; the best is kept. METIS divides into all parts at once and by bisection, by turns.
         "auto" is 4.
-    max_iter : int, default 100
+    max_iter : int, default 300
         Most assignments of a start.
     verbose, random_state
         As in `COPKMeans`.
@@ -83,7 +83,7 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
     history_ : array
         The cut of the first labels within the bounds, and each time that it fell.
     n_iter_, converged_
-        Assignments of the best start, and whether the last could not lower the cut.
+        Assignments of the best start, and whether the last ones could not lower the cut.
     violations_ : Violations
         Always empty: must-links hold.
     affinity_matrix_ : CSR matrix of shape (n_samples, n_samples)
@@ -149,7 +149,7 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
         n_neighbors: int = 15,
         tolerance: float = 0.03,
         n_init: Any = "auto",
-        max_iter: int = 100,
+        max_iter: int = 300,
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -194,7 +194,7 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
         n_starts = AUTO_STARTS if self.n_init == "auto" else int(self.n_init)
         with one_blas_thread():
             given = self.affinity == "precomputed"
-            graph = given_affinities(X) if given else nearest_neighbours(X, self.n_neighbors, rng)
+            graph = given_affinities(X) if given else nearest_neighbours(X, self.n_neighbors)
             search = CutSearch(graph, known.components, bounds, solver, self.tolerance, rng)
             best, _ = best_of_starts(
                 self,

@@ -26,7 +26,7 @@ _FEATURES_OF_TREES = 9
 _NOISE = 1e-9
 
 
-def nearest_neighbours(X: Any, n_neighbors: int, rng: np.random.RandomState) -> Any:
+def nearest_neighbours(X: Any, n_neighbors: int) -> Any:
     """Affinities of each row and its nearest ones; of two rows it is enough that one is near to the other."""
     n = X.shape[0]
     k = min(n_neighbors, n - 1)
@@ -40,7 +40,7 @@ def nearest_neighbours(X: Any, n_neighbors: int, rng: np.random.RandomState) -> 
         place = X = X - X.mean(axis=0)  # keeps digits where the origin is far away
         if X.shape[1] <= _FEATURES_OF_TREES:
             search = "kd_tree"
-            place = X + _NOISE * X.std(axis=0) * rng.uniform(-1.0, 1.0, X.shape)
+            place = X + _NOISE * X.std(axis=0) * np.random.RandomState(0).uniform(-1.0, 1.0, X.shape)
     found = NearestNeighbors(n_neighbors=k, algorithm=search).fit(place).kneighbors(return_distance=False)
     i, j = np.repeat(np.arange(n), k), found.ravel().astype(np.int64)
     squared = squared_pair_distances(X, i, j)

@@ -6,7 +6,7 @@ the weight of its edges into a cluster. That counts neighbours where they were: 
 each other's old cluster, so that the cut may rise. Hence each item pays less in its own cluster by a
 share of its degree, raised from 0 as long as the cut does not fall. From a share of 1 on it never rises: the
 affinities with their degrees on the diagonal are positive semidefinite, and a concave function lies below its
-tangent.
+tangent. At last items may move of which no two share an edge, drawn at random: what they pay is exact.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 
 from coterie._arrays import Floats, Index, Labels
 from coterie.assign._sizes import BoundedSolver, SizeBounds, shortfalls
@@ -31,6 +32,8 @@ _LARGEST_SUM = 2.0**30
 _LARGEST_EDGE = 1000.0
 # The first share of its degree that an item's own cluster is worth more.
 _FIRST_SHARE = 0.05
+# Draws of items that may move, in a row, after which nothing is expected of another one.
+_IN_VAIN = 20
 
 
 @dataclass
@@ -67,6 +70,7 @@ class CutSearch:
         kept = unit[edges.row] != unit[edges.col]  # the others are never cut
         self.between = sparse.csr_matrix((edges.data[kept], (edges.row[kept], edges.col[kept])), graph.shape)
         self.degree = np.asarray(self.between.sum(axis=1)).ravel()
+        self.far = 1.0 + 2.0 * self.degree.sum()  # more than any moves can gain
         once = kept & (edges.row < edges.col)
         self.edges = edges.row[once], edges.col[once], edges.data[once]
         member = sparse.csr_matrix((np.ones(self.n), (np.arange(self.n), unit)))
@@ -91,9 +95,15 @@ class CutSearch:
         elif self.start_by == "metis":
             found = self._by_metis(seed, recursive=number % 2 == 1)
         else:
-            model = KernelPCKMeans(self.k, graph="normalized_cut", n_init=1, random_state=seed)
-            found = model.fit(self.contracted).labels_
+            model = KernelPCKMeans(self.k, graph="normalized_cut", random_state=seed)
+            found = self._numbered(model.fit(self.contracted).labels_)
         return found.astype(np.int32)[self.unit]
+
+    def _numbered(self, labels: Any) -> Any:
+        """The clusters numbered so that their sizes miss the bounds least; these may differ by cluster."""
+        size = np.bincount(labels, self.load, self.k)[:, None]
+        missed = np.maximum(0.0, self.bounds.low - size) + np.maximum(0.0, size - self.bounds.high)
+        return linear_sum_assignment(missed)[1][labels]
 
     def _by_metis(self, seed: int, *, recursive: bool) -> Index:
         import pymetis
@@ -132,26 +142,41 @@ class CutSearch:
     def descend(self, labels: Labels, max_iter: int, step: Step) -> CutLabels:
         """Meet the bounds, then lower the cut within them."""
         history = [] if self.bounds.missed(labels) else [self.cut(labels)]
-        share, potentials, everyone = 0.0, None, np.arange(self.n)
-        for n_iter in range(1, max_iter + 1):
+        share, n_vain, potentials, everyone = 0.0, 0, None, np.arange(self.n)
+        n_iter = 0
+        while n_iter < max_iter and n_vain <= _IN_VAIN:
+            n_iter += 1
             member = sparse.csr_matrix((np.ones(self.n), (everyone, labels)), (self.n, self.k))
             costs = -(self.between @ member).toarray()
-            costs[everyone, labels] -= share * self.degree
-            found = self.solver.solve(costs, labels, potentials)
+            if n_vain:
+                kept = ~self._apart()
+                costs[kept] = self.far
+                costs[kept, labels[kept]] = 0.0
+            else:
+                costs[everyone, labels] -= share * self.degree
+            found = self.solver.solve(costs, labels, potentials, last=not history)
             if found.missed > 0:
                 raise self._undecided(found.labels)
-            potentials, value = found.potentials, self.cut(found.labels)
+            value = self.cut(found.labels)
             if not history or clearly_less(value, history[-1]):
-                labels, share = found.labels, 0.0
+                labels, share, n_vain = found.labels, 0.0, 0
                 history.append(value)
-            elif share >= 1.0 or np.array_equal(found.labels, labels):
-                step(history[-1])
-                return CutLabels(labels, history, n_iter, True)
+            elif n_vain or share >= 1.0 or np.array_equal(found.labels, labels):
+                n_vain += 1
             else:
                 share = max(_FIRST_SHARE, 2.0 * share)
+            potentials = None if n_vain else found.potentials
             if step(history[-1]):
                 break
-        return CutLabels(labels, history, n_iter, False)
+        return CutLabels(labels, history, n_iter, n_vain > _IN_VAIN)
+
+    def _apart(self) -> Any:
+        """Items of which no two share an edge: each drew a larger number than its neighbours."""
+        drawn = self.rng.uniform(size=len(self.load))[self.unit]
+        graph = self.between
+        around = sparse.csr_matrix((drawn[graph.indices], graph.indices, graph.indptr), graph.shape)
+        lost = drawn <= around.max(axis=1).toarray().ravel()
+        return ~np.bincount(self.unit, lost).astype(bool)[self.unit]
 
     def _undecided(self, labels: Labels) -> UndecidedError:
         some = "; ".join(str(one) for one in shortfalls(self.bounds, labels)[:3])
