@@ -65,10 +65,12 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
         How far sizes may be from the mean, as a share, where no bounds are given: rounded outwards to whole
         items. METIS is given the same, but at least 0.03.
     n_init : int or "auto", default "auto"
-        Number of starts; the best is kept. METIS divides into all parts at once and by bisection, by turns.
-        "auto" is 4.
+        Number of starts; the best is kept. A start is the best of four partitions of METIS, which divides
+        into all parts at once and by bisection, by turns. "auto" is 4.
     max_iter : int, default 300
         Most assignments of a start.
+    tol : float, default 1e-4
+        The search ends when the cut has not fallen by this share of itself for 20 assignments.
     verbose, random_state
         As in `COPKMeans`.
 
@@ -137,6 +139,7 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
         "affinity": one_of("nearest_neighbors", "precomputed"),
         "n_neighbors": whole(1),
         "tolerance": real(0.0, 1.0),
+        "tol": real(0.0),
     }
 
     def __init__(
@@ -150,6 +153,7 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
         tolerance: float = 0.03,
         n_init: Any = "auto",
         max_iter: int = 300,
+        tol: float = 1e-4,
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -161,6 +165,7 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
         self.tolerance = tolerance
         self.n_init = n_init
         self.max_iter = max_iter
+        self.tol = tol
         self.verbose = verbose
         self.random_state = random_state
 
@@ -199,7 +204,7 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
             best, _ = best_of_starts(
                 self,
                 X,
-                lambda number, step: search.descend(search.start(number), self.max_iter, step),
+                lambda number, step: search.descend(search.start(number), self.max_iter, self.tol, step),
                 n_starts=n_starts,
                 max_steps=self.max_iter,
             )

@@ -27,6 +27,8 @@ from coterie.kmeans import KernelPCKMeans
 
 # The least tolerance that METIS is asked for, in thousandths; below, its cuts are many times as large.
 _LEAST_UFACTOR = 30
+# Partitions of which METIS gives the best; they cost little beside the graph.
+_PARTITIONS = 4
 # The largest sums of whole numbers that METIS is given; the largest edge counts 1000 where that fits.
 _LARGEST_SUM = 2.0**30
 _LARGEST_EDGE = 1000.0
@@ -124,7 +126,9 @@ class CutSearch:
             tpwgts=None if (target == target[0]).all() else target.tolist(),
             recursive=recursive,
             options=pymetis.Options(
-                seed=seed, ufactor=max(_LEAST_UFACTOR, int(np.rint(1000 * self.tolerance)))
+                seed=seed,
+                ncuts=_PARTITIONS,
+                ufactor=max(_LEAST_UFACTOR, int(np.rint(1000 * self.tolerance))),
             ),
         )
         return np.asarray(found.vertex_part, dtype=np.int64)
@@ -139,15 +143,14 @@ class CutSearch:
 
     # ---- from there -----------------------------------------------------------------------------------
 
-    def descend(self, labels: Labels, max_iter: int, step: Step) -> CutLabels:
+    def descend(self, labels: Labels, max_iter: int, tol: float, step: Step) -> CutLabels:
         """Meet the bounds, then lower the cut within them."""
         history = [] if self.bounds.missed(labels) else [self.cut(labels)]
-        share, n_vain, potentials, everyone = 0.0, 0, None, np.arange(self.n)
-        n_iter = 0
+        inward, everyone = self._inward(labels), np.arange(self.n)
+        share, n_vain, n_iter, potentials = 0.0, 0, 0, None
         while n_iter < max_iter and n_vain <= _IN_VAIN:
             n_iter += 1
-            member = sparse.csr_matrix((np.ones(self.n), (everyone, labels)), (self.n, self.k))
-            costs = -(self.between @ member).toarray()
+            costs = -inward
             if n_vain:
                 kept = ~self._apart()
                 costs[kept] = self.far
@@ -159,7 +162,9 @@ class CutSearch:
                 raise self._undecided(found.labels)
             value = self.cut(found.labels)
             if not history or clearly_less(value, history[-1]):
-                labels, share, n_vain = found.labels, 0.0, 0
+                clear = not history or value < (1.0 - tol) * history[-1]
+                share, n_vain = 0.0, 0 if clear else n_vain + 1
+                labels, inward = found.labels, self._inward(found.labels)
                 history.append(value)
             elif n_vain or share >= 1.0 or np.array_equal(found.labels, labels):
                 n_vain += 1
@@ -169,6 +174,12 @@ class CutSearch:
             if step(history[-1]):
                 break
         return CutLabels(labels, history, n_iter, n_vain > _IN_VAIN)
+
+    def _inward(self, labels: Labels) -> Floats:
+        """The weight of the edges of each item into each cluster."""
+        member = np.zeros((self.n, self.k))
+        member[np.arange(self.n), labels] = 1.0
+        return self.between @ member
 
     def _apart(self) -> Any:
         """Items of which no two share an edge: each drew a larger number than its neighbours."""
