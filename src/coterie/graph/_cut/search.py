@@ -72,7 +72,7 @@ class CutSearch:
         kept = unit[edges.row] != unit[edges.col]  # the others are never cut
         self.between = sparse.csr_matrix((edges.data[kept], (edges.row[kept], edges.col[kept])), graph.shape)
         self.degree = np.asarray(self.between.sum(axis=1)).ravel()
-        self.far = 1.0 + 2.0 * self.degree.sum()  # more than any moves can gain
+        self.far = 2.0 * self.degree.sum()  # more than any moves can gain
         once = kept & (edges.row < edges.col)
         self.edges = edges.row[once], edges.col[once], edges.data[once]
         member = sparse.csr_matrix((np.ones(self.n), (np.arange(self.n), unit)))
@@ -159,6 +159,7 @@ class CutSearch:
                 costs[everyone, labels] -= share * self.degree
             found = self.solver.solve(costs, labels, potentials, last=not history)
             if found.missed > 0:
+                self.solver.budget = 0  # what can be met does not depend on the start: ask no second time
                 raise self._undecided(found.labels)
             value = self.cut(found.labels)
             if not history or clearly_less(value, history[-1]):
