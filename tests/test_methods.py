@@ -198,7 +198,7 @@ def test_suitable_methods_leave_out_what_cannot_do_it():
     assert names == {"SizeConstrainedKMeans", "SizeConstrainedKMedians"}
     names = {method.name for method in suitable_methods(Task(6, 2, None, frozenset({"sizes", "loads"})))}
     sized = {"SizeConstrainedKMeans", "SizeConstrainedKMedians", "BalancedKMeans"}
-    assert names == {*sized, "ConstrainedLinkage"}
+    assert names == {*sized, "ConstrainedLinkage", "BalancedCut"}
     names = {method.name for method in suitable_methods(Task(6, 2, PAIRS, connected=True))}
     assert names == {"ConstrainedLinkage"}
     names = {method.name for method in suitable_methods(Task(6, None, PAIRS))}

@@ -19,6 +19,7 @@ from coterie import metrics
 from coterie.constraints import Constraints
 from coterie.metrics import (
     adjusted_rand_score,
+    balance_scores,
     constraint_satisfaction,
     constraint_satisfaction_scorer,
     matched_f_score,
@@ -394,3 +395,50 @@ def test_unknown_choice_of_items():
 def test_everything_public_is_there():
     assert sorted(metrics.__all__) == metrics.__all__
     assert all(hasattr(metrics, name) for name in metrics.__all__)
+
+
+# Balance
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(-1, 4), min_size=1, max_size=12), st.data())
+def test_balance_scores_agree_with_counting_one_by_one(labels, data):
+    clusters = sorted(set(labels) - {-1})
+    empty = data.draw(st.integers(0, 2))
+    weight = data.draw(st.lists(st.integers(1, 5), min_size=len(labels), max_size=len(labels)))
+    if not clusters:
+        with pytest.raises(ValueError, match="every label is -1"):
+            balance_scores(labels)
+        return
+    sizes = [sum(w for w, label in zip(weight, labels, strict=True) if label == h) for h in clusters]
+    expected = oracle.balance_scores(sizes + [0] * empty)
+    found = balance_scores(labels, len(clusters) + empty, size_weight=weight)
+    assert found == pytest.approx(expected)
+    copies = np.repeat(labels, weight)  # integer weights are copies, and weights of one are none
+    assert found == pytest.approx(balance_scores(copies, len(clusters) + empty))
+    assert balance_scores(labels) == balance_scores(labels, size_weight=np.ones(len(labels)))
+
+
+def test_equal_sizes_have_no_deviation_and_all_entropy():
+    assert balance_scores(["b", "a", "a", "b"]) == (0.0, 1.0, 1.0, 1.0)
+    assert balance_scores([3, 3, -1]) == (0.0, 1.0, 1.0, 1.0)  # one cluster; -1 is none
+    assert balance_scores([0, 0], 2) == (1.0, 0.0, 2.0, 0.0)  # the other one is empty
+    assert all(type(value) is float for value in balance_scores([0, 1, 1]))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"labels": [0, 1, 2], "n_clusters": 2}, "n_clusters=2, but 3 clusters occur"),
+        ({"labels": [-1, -1]}, "every label is -1"),
+        ({"labels": [-1, -1], "n_clusters": 2}, "the clusters hold nothing"),
+        ({"labels": [0, 1], "size_weight": [0, 0]}, "the clusters hold nothing"),
+        ({"labels": [0, 1], "size_weight": [1, -2]}, "size_weight of item 1 is -2"),
+        ({"labels": [0, 1], "size_weight": [1, 2, 3]}, r"size_weight has shape \(3,\); labels has 2"),
+        ({"labels": [0, 1], "size_weight": [1, np.nan]}, "size_weight contains NaN"),
+        ({"labels": []}, "labels is empty"),
+    ],
+)
+def test_balance_scores_refuse_what_has_no_sizes(words, message):
+    with pytest.raises(ValueError, match=message):
+        balance_scores(**words)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         datasets,
         distortion,
         exceptions,
+        graph,
         hierarchy,
         kmeans,
         methods,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from coterie.comparison import choose_k, compare
     from coterie.constraints import Constraints
     from coterie.exceptions import InfeasibleConstraintsError
+    from coterie.graph import BalancedCut
     from coterie.hierarchy import ConstrainedLinkage, COPCobweb
     from coterie.kmeans import (
         BalancedKMeans,

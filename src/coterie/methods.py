@@ -259,9 +259,8 @@ METHODS = [
     for name in (
         *("COPKMeans", "PCKMeans", "MPCKMeans", "HMRFKMeans", "CVQEKMeans", "KernelPCKMeans"),
         *("SeededKMeans", "ConstrainedSeedKMeans", "SizeConstrainedKMeans", "SizeConstrainedKMedians"),
-        "BalancedKMeans",
-        *("FrequencySensitiveKMeans", "OnlineBalancedKMeans"),
-        *("KMedoids", "ConstrainedLinkage", "COPCobweb"),
+        *("BalancedKMeans", "FrequencySensitiveKMeans", "OnlineBalancedKMeans"),
+        *("KMedoids", "ConstrainedLinkage", "COPCobweb", "BalancedCut"),
         *("ConstrainedGaussianMixture", "PenalizedGaussianMixture", "MeanFieldMixture", "PairwiseClustering"),
     )
 ]

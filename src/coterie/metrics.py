@@ -4,10 +4,10 @@ A clustering says of every pair of items "together" or "apart", so it can be sco
 precision, recall and F1 over pairs, counted from the table of classes by clusters in O(n log n) time and
 never pair by pair. `matched_f_score` compares each class with the cluster that fits it best.
 `constraint_satisfaction` needs no truth, only the constraints, and its scorer lets a search choose parameters
-by it. `score_on` scores only the items that no constraint mentions, the fair test of what was learned
-(Wagstaff et al., 2001, "Constrained K-means clustering with background knowledge"). The usual scores of
-scikit-learn can be imported from here too. To the scores against the truth no label is special: the -1 that
-some methods give to noise is a cluster like any other.
+by it; `balance_scores` says how equal the sizes of the clusters are. `score_on` scores only the items that no
+constraint mentions, the fair test of what was learned (Wagstaff et al., 2001, "Constrained K-means clustering
+with background knowledge"). The usual scores of scikit-learn can be imported from here too. To the scores
+against the truth no label is special: the -1 that some methods give to noise is a cluster like any other.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from coterie.constraints import Constraints, as_constraints
 
 __all__ = [
+    "BalanceScores",
     "PairScores",
     "adjusted_mutual_info_score",
     "adjusted_rand_score",
+    "balance_scores",
     "constraint_satisfaction",
     "constraint_satisfaction_scorer",
     "fowlkes_mallows_score",
@@ -148,6 +150,76 @@ def matched_f_score(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     best = np.zeros(len(size))
     np.maximum.at(best, classes, f)
     return float(size @ best / len(true))
+
+
+class BalanceScores(NamedTuple):
+    """How equal the sizes of clusters are."""
+
+    sdcs: float
+    rme: float
+    max_ratio: float
+    entropy: float
+
+
+def balance_scores(
+    labels: ArrayLike, n_clusters: int | None = None, *, size_weight: ArrayLike | None = None
+) -> BalanceScores:
+    """How equal the sizes of clusters are.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_items,)
+        The cluster of each item, numbers or names. The number -1 means "in no cluster" and is not counted.
+    n_clusters : int, optional
+        How many clusters there are, if some may be empty; by default those that occur.
+    size_weight : array-like of shape (n_items,), optional
+        What each item counts (people, load, revenue), at least 0; 1 by default.
+
+    Returns
+    -------
+    BalanceScores
+        `sdcs` is the standard deviation of the cluster sizes (divided by the number of clusters, not one
+        less), in the unit of the sizes; 0 if they are equal. `rme`, the ratio of minimum to expected, is the
+        least size over the mean size: from 0 (an empty cluster) to 1 (equal). `max_ratio` is the largest
+        over the mean, at least 1. `entropy` is that of the shares of the clusters, divided by that of equal
+        ones: from 0 (all in one) to 1 (equal, or one cluster).
+
+    References
+    ----------
+    Banerjee and Ghosh 2008, chapter 8 of "Constrained Clustering" (SDCS and RME).
+
+    Examples
+    --------
+    >>> from coterie.metrics import balance_scores
+    >>> balance_scores(["a", "a", "a", "b"])
+    BalanceScores(sdcs=1.0, rme=0.5, max_ratio=1.5, entropy=0.811...)
+    >>> balance_scores([0, 0, 1, 1], size_weight=[1, 2, 2, 1])
+    BalanceScores(sdcs=0.0, rme=1.0, max_ratio=1.0, entropy=1.0)
+    """
+    values = _labelling(labels, "labels")
+    load = np.ones(len(values)) if size_weight is None else _sizes_of_items(size_weight, len(values))
+    inside = np.full(len(values), True) if values.dtype.kind in "US" else values != -1
+    names, cluster = np.unique(values[inside], return_inverse=True)
+    k = len(names) if n_clusters is None else int(n_clusters)
+    if k < max(1, len(names)):
+        raise ValueError(
+            "every label is -1: there is no cluster to measure."
+            if not len(names) and n_clusters is None
+            else f"n_clusters={n_clusters}, but {len(names)} clusters occur in labels; give at least as many."
+        )
+    size = np.bincount(cluster, load[inside], minlength=k)
+    if not size.any():
+        raise ValueError("the clusters hold nothing: all labels are -1, or every size_weight in them is 0.")
+    share = size / size.sum()
+    filled = share[share > 0]
+    entropy = -float(filled @ np.log(filled)) / np.log(k) if k > 1 else 1.0
+    mean = size.mean()
+    return BalanceScores(
+        sdcs=float(size.std()),
+        rme=float(size.min() / mean),
+        max_ratio=float(size.max() / mean),
+        entropy=min(1.0, max(0.0, float(entropy))),
+    )
 
 
 def constraint_satisfaction(constraints: Constraints | ArrayLike, labels: ArrayLike) -> float:
@@ -298,6 +370,17 @@ def _labelling(labels: ArrayLike, name: str) -> NDArray[Any]:
     if values.dtype == object and any(label is None for label in values):
         raise ValueError(f"{name} has missing labels (None); drop these items or label them.")
     return np.array(values.tolist()) if values.dtype == object else values
+
+
+def _sizes_of_items(size_weight: ArrayLike, n_items: int) -> NDArray[Any]:
+    """What each item counts: finite, not negative."""
+    load = check_array(size_weight, ensure_2d=False, dtype=np.float64, input_name="size_weight")
+    if load.shape != (n_items,):
+        raise ValueError(f"size_weight has shape {load.shape}; labels has {n_items}, one number for each.")
+    below = np.flatnonzero(load < 0)
+    if len(below):
+        raise ValueError(f"size_weight of item {below[0]} is {load[below[0]]:g}; it must be at least 0.")
+    return load
 
 
 def _two_labellings(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -1,5 +1,6 @@
 """Pair scores the slow and obvious way: look at every pair of items."""
 
+import math
 from itertools import combinations
 
 
@@ -22,3 +23,12 @@ def pair_scores(y_true, y_pred):
     recall = both / in_truth if in_truth else 1.0
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     return precision, recall, f1
+
+
+def balance_scores(sizes):
+    """Standard deviation, least and largest over the mean, and entropy over its most, of cluster sizes."""
+    k, total = len(sizes), sum(sizes)
+    mean = total / k
+    deviation = math.sqrt(sum((size - mean) ** 2 for size in sizes) / k)
+    bits = sum(size / total * math.log(total / size) for size in sizes if size)
+    return deviation, min(sizes) / mean, max(sizes) / mean, bits / math.log(k) if k > 1 else 1.0

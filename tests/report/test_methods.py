@@ -14,6 +14,7 @@ from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.methods import METHODS
 from coterie.report import constraint_outcomes, plain_labels, write_report
 from coterie.report._facts.cards import MOST_CARDS
+from coterie.testing._problems import pairs_of
 from tests.contract.toy import ToyHard
 from tests.marks import outvoted
 from tests.report.pages import Page
@@ -35,6 +36,7 @@ def problem(method, seed, n=60, k=3):
         known = Constraints.from_labels(np.where(rng.uniform(size=n) < 0.2, y, -1))
     else:
         known = Constraints.sample(y, n_pairs=20, random_state=seed)
+        known = pairs_of(method.kinds, known.must_link, known.cannot_link, n_items=n)
     return X, known
 
 

@@ -41,6 +41,8 @@ from coterie.testing._problems import (
 
 # these hold numbers of items or of merges, or go by the order of the pairs
 _NUMBERS_OF_ITEMS = {"linkage_", "children_", "medoid_indices_", "sample_indices_", "agreement_"}
+# cells of a sparse matrix that is not written out
+_LARGE_TABLE = 10_000_000
 _OF_EACH_FIT = {"n_iter_", "history_"}
 
 
@@ -61,7 +63,8 @@ def _left_by(model: Any) -> dict[str, Any]:
     for name, value in vars(model).items():
         if not name.endswith("_") or name.startswith("_") or name in _NUMBERS_OF_ITEMS:
             continue
-        value = value.toarray() if sparse.issparse(value) else value
+        if sparse.issparse(value):  # of a large graph the numbers that are stored
+            value = value.toarray() if value.shape[0] * value.shape[1] < _LARGE_TABLE else value.data
         is_number = isinstance(value, float | np.floating | np.ndarray | list)
         if is_number and np.asarray(value).dtype.kind in "fi":
             found[name] = np.asarray(value)

@@ -1,0 +1,10 @@
+"""Clusters of graphs: items known by who is near to whom."""
+
+from typing import TYPE_CHECKING
+
+from coterie._lazy import attach
+
+if TYPE_CHECKING:
+    from coterie.graph._balanced_cut import BalancedCut
+
+__all__, __getattr__, __dir__ = attach(__name__)

@@ -1,0 +1,1 @@
+"""Affinities of items, and the search for a small cut within bounds on sizes."""
