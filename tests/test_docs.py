@@ -75,7 +75,7 @@ def scripts():
         yield pytest.param(path, id=path.stem, marks=marks)
 
 
-@pytest.mark.parametrize("script", scripts())
+@pytest.mark.parametrize("script", list(scripts()))
 def test_every_example_runs(script, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(script), str(tmp_path / "out")])
