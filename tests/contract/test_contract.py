@@ -1,5 +1,6 @@
 """The contract of constrained clusterers: every public class keeps it, and the checks notice who does not."""
 
+import contextlib
 import itertools
 from unittest import SkipTest
 
@@ -296,7 +297,7 @@ def test_a_check_notices_who_insists_though_it_obeys_nothing():
 def scikit_learn_checks():
     for kind in KINDS:
         reasons = EXPECTED_FAILURES.get(kind.__name__, {})
-        for estimator, check in estimator_checks_generator(kind()):
+        for estimator, check in estimator_checks_generator(ONE_START.get(kind.__name__, kind())):
             name = check.func.__name__
             marks = [pytest.mark.xfail(reason=reasons[name], strict=True)] if name in reasons else []
             yield pytest.param(estimator, check, id=f"{kind.__name__}-{name}", marks=marks)
@@ -308,6 +309,16 @@ def scikit_learn_checks():
 )  # fewer distinct rows than clusters
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ONE_START)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scikit_learn_checks_with_all_starts(name):
+    for estimator, check in estimator_checks_generator(getattr(coterie, name)()):
+        if check.func.__name__ not in EXPECTED_FAILURES.get(name, {}):
+            with contextlib.suppress(SkipTest):
+                check(estimator)
 
 
 def test_expected_failures_speak_of_checks_that_exist():
