@@ -51,6 +51,32 @@ print("idle:", [k.__name__ for k in all_kernels() if k not in used])
 """
 
 
+# Processes that have numba already, and nothing of what is written between them: numba is the dear part.
+ONE_AFTER_THE_OTHER = """
+import os, sys
+from pathlib import Path
+import numba
+import coterie._compiled
+
+numba.njit(lambda x: x + 1)(1)  # what every first compile sets up
+sys.path.insert(0, os.environ["FOLDER"])
+sys.dont_write_bytecode = True  # two texts of one second and one length would be the same
+
+
+def write(name, text):
+    Path(os.environ["FOLDER"], name).write_text(text)
+
+
+def in_a_new_process(code):
+    child = os.fork()
+    if not child:
+        exec(code)
+        sys.stdout.flush()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+
 def run(code, **environment):
     return subprocess.run(
         [sys.executable, "-c", code],
@@ -81,19 +107,19 @@ def test_a_caller_is_compiled_again_when_what_it_uses_changes(tmp_path):
         "@kernel(inline=True)\ndef thrice(x):\n    return once(x) * 3\n"
     )
     deep = "from coterie._compiled import kernel\n@kernel(inline=True)\ndef once(x):\n    return x + {more}\n"
-    code = "from caller import use; print(use.compiled(1), sum(use.compiled.stats.cache_misses.values()))"
-    said = []
-    for limit, more in ((100, 0), (100, 0), (100, 1), (200, 1), (200, 1)):
-        (tmp_path / "middle.py").write_text(middle.format(limit=limit))
-        (tmp_path / "deep.py").write_text(deep.format(more=more))
-        # with Python's own cache two texts of one second and one length would be the same
-        done = run(
-            f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {code}",
-            NUMBA_CACHE_DIR=str(tmp_path / "cache"),
-            PYTHONDONTWRITEBYTECODE="1",
-        )
-        said.append(done.stdout.strip() or done.stderr)
-    assert said == ["103 1", "103 0", "106 1", "206 1", "206 0"]
+    use = "from caller import use; print(use.compiled(1), sum(use.compiled.stats.cache_misses.values()))"
+    texts = [
+        (middle.format(limit=limit), deep.format(more=more))
+        for limit, more in ((100, 0), (100, 0), (100, 1), (200, 1), (200, 1))
+    ]
+    code = f"""
+for middle, deep in {texts!r}:
+    write("middle.py", middle)
+    write("deep.py", deep)
+    in_a_new_process({use!r})
+"""
+    done = run(ONE_AFTER_THE_OTHER + code, NUMBA_CACHE_DIR=str(tmp_path / "cache"), FOLDER=str(tmp_path))
+    assert done.stdout.splitlines() == ["103 1", "103 0", "106 1", "206 1", "206 0"], done.stderr
 
 
 def test_a_cache_that_names_a_class_that_is_gone_is_made_anew(tmp_path):
@@ -102,14 +128,14 @@ def test_a_cache_that_names_a_class_that_is_gone_is_made_anew(tmp_path):
         "class {name}(NamedTuple):\n    x: int\n"
         "@kernel\ndef use(given):\n    return given.x\n"
     )
-    for name in ("Old", "New"):
-        (tmp_path / "named.py").write_text(file.format(name=name))
-        code = (
-            f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import named as m\n"
-            f"print(m.use.compiled(m.{name}(4)))"
-        )
-        done = run(code, NUMBA_CACHE_DIR=str(tmp_path / "cache"), PYTHONDONTWRITEBYTECODE="1")
-        assert done.stdout.strip() == "4", done.stderr
+    texts = {name: file.format(name=name) for name in ("Old", "New")}
+    code = f"""
+for name, text in {texts!r}.items():
+    write("named.py", text)
+    in_a_new_process(f"import named as m; print(m.use.compiled(m.{{name}}(4)))")
+"""
+    done = run(ONE_AFTER_THE_OTHER + code, NUMBA_CACHE_DIR=str(tmp_path / "cache"), FOLDER=str(tmp_path))
+    assert done.stdout.splitlines() == ["4", "4"], done.stderr
 
 
 def test_an_inlined_kernel_is_interpreted_with_its_caller():
@@ -262,19 +288,34 @@ def test_numbers_are_as_silent_interpreted_as_compiled():
 
 
 SLOW = """
+import os, sys
+sys.path.insert(0, os.environ["FOLDER"])
 import numpy as np
-from coterie import ConstrainedLinkage
 from coterie._compiled import kernels
+import many
+
 kernels._MOST_STEPS = -1
-ConstrainedLinkage(2, linkage="average").fit(np.random.default_rng(0).random((50, 2)))
+kernels._compiling = 0.9  # a tenth of a second is left until it is long
+for part in (many.part_0, many.part_1, many.part_2, many.part_3):
+    assert part(np.arange(4.0)) == 6.0
 used = [k.compiled for k in kernels.all_kernels() if k._compiled is not None]
 print(len(used), sum(sum(k.stats.cache_misses.values()) for k in used))
+"""
+PART = """
+@kernel
+def part_{number}(x):
+    found = 0.0
+    for t in range(x.shape[0]):
+        found += x[t]
+    return found
 """
 
 
 def test_a_long_compile_is_announced_once_and_not_from_the_cache(tmp_path):
+    parts = "".join(PART.format(number=number) for number in range(4))
+    (tmp_path / "many.py").write_text("from coterie._compiled import kernel\n" + parts)
     for told in (1, 0):
-        done = run(SLOW, NUMBA_CACHE_DIR=str(tmp_path))
+        done = run(SLOW, NUMBA_CACHE_DIR=str(tmp_path / "cache"), FOLDER=str(tmp_path))
         assert done.returncode == 0, done.stderr
         n_used, n_compiled = map(int, done.stdout.split())
         assert n_used > 3

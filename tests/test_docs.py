@@ -68,7 +68,14 @@ def test_what_a_page_links_to_exists(page):
         assert "://" in target or (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def scripts():
+    for path in sorted((ROOT / "examples").glob("*.py")):
+        # every command of the pages again, on a table that `test_first_hour` walks through
+        marks = [pytest.mark.slow] if path.stem == "first_hour" else []
+        yield pytest.param(path, id=path.stem, marks=marks)
+
+
+@pytest.mark.parametrize("script", list(scripts()))
 def test_every_example_runs(script, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(script), str(tmp_path / "out")])

@@ -9,9 +9,8 @@ import pytest
 from coterie.assign import SizedAssignment, size_constrained_assignment
 from coterie.exceptions import InfeasibleConstraintsError
 from tests.assign.problems import scale_of
+from tests.marks import first_of
 from tests.oracles import sizes as oracle
-
-BATCHES = range(8)
 
 
 def random_costs(rng: random.Random, n: int, k: int) -> np.ndarray:
@@ -97,7 +96,7 @@ def assert_prices_prove_it(found, costs, r) -> None:
 # ---- the optimum --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("batch", BATCHES)
+@first_of("batch", 8)
 def test_the_optimum_of_all_labellings(batch, seed):
     for number in range(200):
         rng = random.Random(f"{seed} {batch} {number}")
@@ -114,7 +113,7 @@ def test_the_optimum_of_all_labellings(batch, seed):
         assert_prices_prove_it(found, costs, r)
 
 
-@pytest.mark.parametrize("batch", range(4))
+@first_of("batch", 4)
 def test_the_optimum_of_flow_and_linear_program(batch, seed):
     pytest.importorskip("ortools")
     for number in range(100):

@@ -12,6 +12,7 @@ from coterie.exceptions import InfeasibleConstraintsError
 from tests.assign.problems import scale_of
 from tests.assign.test_sizes import as_arguments, assert_account_is_right, random_bounds, random_costs
 from tests.assign.test_sizes import random_prices as some_prices
+from tests.marks import first_of
 from tests.oracles import sizes as oracle
 
 NAMES = ["ann", "bob", "cyd"]
@@ -81,7 +82,7 @@ def assert_group_prices_prove_it(found, costs, r) -> None:
         assert (sizes[found.prices < -near] == r.upper[found.prices < -near]).all()
 
 
-@pytest.mark.parametrize("batch", range(4))
+@first_of("batch", 4)
 def test_the_optimum_of_all_labellings(batch, seed):
     for number in range(100):
         rng = random.Random(f"{seed} groups {batch} {number}")
@@ -102,7 +103,7 @@ def test_the_optimum_of_all_labellings(batch, seed):
         assert_group_prices_prove_it(found, costs, r)
 
 
-@pytest.mark.parametrize("batch", range(3))
+@first_of("batch", 3)
 def test_the_optimum_of_flow_and_linear_program(batch, seed):
     pytest.importorskip("ortools")
     for number in range(40):
@@ -157,7 +158,7 @@ def test_every_solver_finds_the_same_cost(solver, seed):
         assert found.cost == pytest.approx(oracle.by_linprog(costs, r), rel=1e-9, abs=1e-9 * scale)
 
 
-@pytest.mark.parametrize("batch", range(2))
+@first_of("batch", 2)
 def test_a_price_is_what_one_more_item_costs(batch, seed):
     """Where one more is possible: any item in the cluster, or one of the group."""
     for number in range(60):

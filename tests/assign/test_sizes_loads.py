@@ -9,6 +9,7 @@ import pytest
 from coterie.assign import size_constrained_assignment
 from coterie.exceptions import CoterieWarning, InfeasibleConstraintsError, UndecidedError
 from tests.assign.problems import scale_of
+from tests.marks import first_of
 from tests.oracles import sizes as oracle
 
 
@@ -52,7 +53,7 @@ def near(r: oracle.Rules) -> float:
 
 
 @pytest.mark.parametrize("solver", ["auto", "exact"])
-@pytest.mark.parametrize("batch", range(4))
+@first_of("batch", 4)
 def test_bounds_hold_or_it_is_proven_that_they_cannot(solver, batch, seed):
     met = 0
     for number in range(40 if solver == "auto" else 20):

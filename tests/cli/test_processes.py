@@ -12,6 +12,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from coterie.cli import main
+
 COTERIE = [sys.executable, "-m", "coterie.cli"]
 WHOLE = {"labels.csv", "model.skops", "report.html", "run.json"}
 
@@ -37,13 +39,27 @@ def test_quick_commands_load_nothing_heavy(people, tmp_path, words):
     assert answer.stdout.splitlines()[-1] == "[]", answer.stderr
 
 
-def test_no_bar_and_no_colour_in_a_pipe(people, tmp_path):
-    answer = run("cluster", "people.csv", "-k", 3, "--id", "name", "-o", "out", cwd=tmp_path)
+N_ROWS = 300
+
+
+@pytest.fixture(scope="module")
+def one_run(tmp_path_factory):
+    """A folder with a table and a finished run of it, what the run said, and how long it took."""
+    folder = tmp_path_factory.mktemp("one-run")
+    rng = np.random.default_rng(0)
+    pl.DataFrame(rng.normal(size=(N_ROWS, 4)), schema=list("abcd")).write_csv(folder / "some.csv")
+    start = time.monotonic()
+    answer = run("cluster", "some.csv", "-k", 4, "-o", "out", cwd=folder)
+    return folder, answer, time.monotonic() - start
+
+
+def test_no_bar_and_no_colour_in_a_pipe(one_run):
+    _, answer, _ = one_run
     assert (answer.returncode, answer.stderr) == (0, "")
     assert "\x1b" not in answer.stdout
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", pytest.param("utf-8", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("more", [[], ["--json"]])
 def test_any_console_will_do(tmp_path, encoding, more):
     names = ["\N{SLIGHTLY SMILING FACE}", "\u540d", "c", "d"]
@@ -78,17 +94,10 @@ def test_a_reader_that_leaves_early(people, tmp_path):
     assert answer.stderr == ""
 
 
-@pytest.fixture
-def many_rows(tmp_path):
-    rng = np.random.default_rng(0)
-    pl.DataFrame(rng.normal(size=(3000, 4)), schema=list("abcd")).write_csv(tmp_path / "many.csv")
-    return tmp_path
-
-
 def killed_at(folder, seconds, how):
     """Start a run, end it after some time, and say what is left."""
     process = subprocess.Popen(
-        [*COTERIE, "cluster", "many.csv", "-k", "4", "-o", "out", "--force"],
+        [*COTERIE, "cluster", "some.csv", "-k", "4", "-o", "out", "--force"],
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -105,29 +114,28 @@ def look(folder):
     out = folder / "out"
     if out.exists():
         assert {path.name for path in out.iterdir()} >= WHOLE
-        assert len(pl.read_csv(out / "labels.csv")) == 3000
+        assert len(pl.read_csv(out / "labels.csv")) == N_ROWS
         assert (out / "run.json").read_text().endswith("}\n")
     return out.exists()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("times", [2, pytest.param(40, marks=pytest.mark.slow)])
-def test_a_killed_run_leaves_nothing_or_all(many_rows, times, seed):
-    start = time.monotonic()
-    assert run("cluster", "many.csv", "-k", 4, "-o", "out", cwd=many_rows).returncode == 0
-    whole = time.monotonic() - start
+def test_a_killed_run_leaves_nothing_or_all(one_run, times, seed, monkeypatch):
+    folder, _, whole = one_run
     rng = np.random.default_rng(seed)
     codes = []
     for number, share in enumerate([0.6, 0.95] if times == 2 else rng.uniform(0.4, 1.1, times)):
         if number == 0 or rng.random() < 0.5:
-            shutil.rmtree(many_rows / "out", ignore_errors=True)
+            shutil.rmtree(folder / "out", ignore_errors=True)
         how = (signal.SIGKILL, signal.SIGTERM)[number % 2]
-        codes.append(killed_at(many_rows, whole * share, how))
-        look(many_rows)
+        codes.append(killed_at(folder, whole * share, how))
+        look(folder)
     assert times == 2 or {-signal.SIGKILL, 130} <= set(codes)  # both kinds of kill came in time
     # what a killed run left is swept by the next one
-    assert run("cluster", "many.csv", "-k", 4, "-o", "out", "--force", cwd=many_rows).returncode == 0
-    assert {path.name for path in many_rows.iterdir()} == {"many.csv", "out"}
+    monkeypatch.chdir(folder)
+    assert main(["cluster", "some.csv", "-k", "4", "-o", "out", "--force"]) == 0
+    assert {path.name for path in folder.iterdir()} == {"some.csv", "out"}
 
 
 def test_a_reader_that_leaves_does_not_stop_the_work(people, tmp_path):

@@ -49,7 +49,8 @@ def test_loads_and_groups_reach_the_fit():
         X, known, 3, methods=methods, groups=np.arange(60) % 2, parameters={"group_min": 5}, n_repeats=1
     )
     assert rows_of(frame)["SizeConstrainedKMeans"]["status"] == "ok"
-    frame = compare(X, known, 3, methods=[COPKMeans(3), "SizeConstrainedKMeans"], size_weight=load)
+    methods = [COPKMeans(3), "SizeConstrainedKMeans"]
+    frame = compare(X, known, 3, methods=methods, size_weight=load, n_repeats=1)
     assert rows_of(frame)["COPKMeans"]["status"] == "takes no size_weight"
 
 
@@ -59,7 +60,8 @@ def test_sample_weight_reaches_the_fit():
     heard = compare(X, known, 3, methods="PCKMeans", sample_weight=weight, n_repeats=1, random_state=0)
     unheard = compare(X, known, 3, methods="PCKMeans", n_repeats=1, random_state=0)
     assert not heard[FIGURES].equals(unheard[FIGURES])
-    frame = compare(X, known, 3, methods=["PCKMeans", Told(np.zeros(60, int))], sample_weight=weight)
+    methods = ["PCKMeans", Told(np.zeros(60, int))]
+    frame = compare(X, known, 3, methods=methods, sample_weight=weight, n_repeats=1)
     assert rows_of(frame)["Told"]["status"] == "takes no sample_weight"
 
 
@@ -67,9 +69,10 @@ def test_cosine_is_for_the_methods_that_have_it():
     rng = np.random.default_rng(0)
     X = rng.random((60, 5)) + 0.1
     known = Constraints.sample(X.argmax(axis=1), 40, random_state=0)
-    rows = rows_of(compare(X, known, 5, metric="cosine", n_repeats=1, random_state=0))
+    rows = rows_of(compare(X, known, 5, metric="cosine", n_folds=2, n_repeats=1, random_state=0))
     assert "SizeConstrainedKMedians" not in rows
-    frame = compare(X, known, 5, metric="cosine", methods=["COPKMeans", "SizeConstrainedKMedians"])
+    names = ["COPKMeans", "SizeConstrainedKMedians"]
+    frame = compare(X, known, 5, metric="cosine", methods=names, n_repeats=1)
     assert rows_of(frame)["SizeConstrainedKMedians"]["status"] == "has no cosine distance"
 
 
@@ -105,7 +108,7 @@ def test_contradictions_leave_the_soft_methods():
     X, known, _ = blobs()
     i, j = known.must_link[0].tolist()
     bad = known | Constraints([(i, 59), (j, 58)], [(58, 59), (i, j)], n_items=60)
-    rows = rows_of(compare(X, bad, 3, methods=["COPKMeans", "PCKMeans"], random_state=0))
+    rows = rows_of(compare(X, bad, 3, methods=["COPKMeans", "PCKMeans"], n_repeats=1, random_state=0))
     assert rows["COPKMeans"]["status"] != "ok"
     assert str(i) in rows["COPKMeans"]["status"]
     assert rows["PCKMeans"]["chosen"]
@@ -222,9 +225,8 @@ def test_frames_go_by_name():
 
 def test_rows_of_which_most_values_are_not_stored():
     X, known, _ = blobs()
-    rows = rows_of(
-        compare(sparse.csr_matrix(X), known, 3, methods=["PCKMeans", "ConstrainedGaussianMixture"])
-    )
+    names = ["PCKMeans", "ConstrainedGaussianMixture"]
+    rows = rows_of(compare(sparse.csr_matrix(X), known, 3, methods=names, n_repeats=1))
     assert rows["PCKMeans"]["status"] == "ok"
     assert rows["ConstrainedGaussianMixture"]["status"].startswith("takes no text, and no matrix")
 
@@ -234,8 +236,9 @@ def test_mixtures_of_many_features_need_a_simpler_shape():
     wide = np.column_stack([X, np.random.default_rng(0).normal(size=(60, 101))])
     names = ["PCKMeans", "PenalizedGaussianMixture"]
     status = "PenalizedGaussianMixture"
-    assert rows_of(compare(wide, known, 3, methods=names))[status]["status"].startswith("is made for at most")
-    plain = compare(wide, known, 3, methods=names, parameters={"covariance_type": "diag"})
+    once = {"methods": names, "n_folds": 2, "n_repeats": 1}
+    assert rows_of(compare(wide, known, 3, **once))[status]["status"].startswith("is made for at most")
+    plain = compare(wide, known, 3, **once, parameters={"covariance_type": "diag"})
     assert rows_of(plain)[status]["status"] == "ok"
 
 
@@ -243,5 +246,6 @@ def test_the_number_of_components_is_that_of_the_clusters():
     X, known, _ = blobs()
     with pytest.raises(ValueError, match="'n_components' is an argument of compare itself"):
         compare(X, known, 3, methods=["MeanFieldMixture"], parameters={"n_components": 4})
-    rows = rows_of(compare(X, known, 3, methods=["MeanFieldMixture"], parameters={"n_init": 1}, n_folds=2))
+    once = {"n_folds": 2, "n_repeats": 1}
+    rows = rows_of(compare(X, known, 3, methods=["MeanFieldMixture"], parameters={"n_init": 1}, **once))
     assert rows["MeanFieldMixture"]["n_clusters"] == 3

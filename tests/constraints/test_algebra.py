@@ -46,7 +46,7 @@ def triples(draw):
     return found
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(triples())
 def test_union_is_a_semilattice(three):
     a, b, c = three
@@ -97,7 +97,7 @@ def merged(a, b, how):
     return weight, sure, a[2] or b[2]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(triples(), st.sampled_from(["sum", "max"]))
 def test_both_ways_to_combine(three, how):
     a, b, _ = three

@@ -77,7 +77,7 @@ def test_more_dense_problems_near_their_limit(seed):
     check_random_cores(seed, 1000)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(cases(max_items=8), st.integers(1, 9))
 def test_small_mixed_problems(case: Case, k: int):
     must, cannot = case.pairs()
@@ -150,7 +150,7 @@ def assert_true_constraints_are_feasible(y: list[int], seed: int) -> None:
     assert everything.explain(k).status == "feasible"
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(labellings(), st.integers(0, 2**32 - 1))
 def test_b4_true_constraints_are_never_infeasible(y, seed):
     assert_true_constraints_are_feasible(y, seed)

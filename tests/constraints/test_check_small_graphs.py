@@ -54,6 +54,7 @@ def test_all_graphs_of_6_nodes():
         assert_agrees(graph, max(oracle.chromatic_number(graph), 1))
 
 
+@pytest.mark.slow
 def test_all_graphs_of_7_nodes():
     graphs = oracle.graphs_up_to_isomorphism(7)
     assert len(graphs) == 1044

@@ -207,11 +207,11 @@ def test_a_sequence_may_have_dates():
         Constraints.from_sequence([7, 7, 7, 7], time=days)
 
 
-def test_a_million_items_are_no_trouble():
-    y = np.arange(1_000_000) % 1000
-    assert Constraints.from_sequence(y, gap=1000).must_table.n == 999_000
-    assert Constraints.sample_disjoint(y, 1.0, flip=0.1, random_state=0).n_pairs == 500_000
-    assert Constraints.sample_class_sets(y < 100, random_state=0).n_pairs == 600_000
+def test_many_items_are_no_trouble():
+    y = np.arange(200_000) % 1000
+    assert Constraints.from_sequence(y, gap=1000).must_table.n == 199_000
+    assert Constraints.sample_disjoint(y, 1.0, flip=0.1, random_state=0).n_pairs == 100_000
+    assert Constraints.sample_class_sets(y < 100, random_state=0).n_pairs == 120_000
 
 
 DRAWS = {

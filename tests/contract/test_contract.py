@@ -1,5 +1,6 @@
 """The contract of constrained clusterers: every public class keeps it, and the checks notice who does not."""
 
+import contextlib
 import itertools
 from unittest import SkipTest
 
@@ -45,11 +46,11 @@ from tests.marks import outvoted
 pytestmark = pytest.mark.contract
 
 PUBLIC = list(constrained_clusterers())
-# What a class does in the same way whatever its settings: `make test` asks the class as it comes.
+# What a class does in the same way whatever its settings: `make test` asks the class with one start.
 WHATEVER = {
     f"check_{what}"
     for what in (
-        "any_layout", "fit_predict", "ids_change_nothing", "inputs_untouched", "names_travel",
+        "any_layout", "fit_predict", "ids_change_nothing", "inputs_untouched", "long_chain", "names_travel",
         "number_of_items", "pickle", "pipeline_passes_constraints", "same_seed_same_labels",
         "score_takes_weights", "search_splits_constraints", "threads_do_not_matter", "y_is_ignored",
     )
@@ -62,11 +63,22 @@ ANYHOW = {
         "weighted_is_repeated_under_constraints",
     )
 }  # fmt: skip
-# each compiles a kernel for this alone, or draws thousands of samples
+# each compiles a kernel for this alone, draws thousands of samples, or asks a mixture once more
 HEAVY = {
+    ("PenalizedGaussianMixture-gibbs", "check_history"),
     ("PenalizedGaussianMixture-gibbs", "check_permuted_items_from_one_start"),
     ("KernelPCKMeans-linear", "check_float32_is_kept"),
-}
+    ("MeanFieldMixture-one-start", "check_threads_do_not_matter"),  # MeanFieldMixture-plain is asked
+    ("COPKMeans-exact", "check_weighted_is_repeated_under_constraints"),
+    *itertools.product(
+        (
+            "ConstrainedGaussianMixture-diag", "ConstrainedGaussianMixture-spherical",
+            "ConstrainedGaussianMixture-pseudo", "PenalizedGaussianMixture-exact",
+        ),
+        ("check_float32_is_kept", "check_permuted_items_from_one_start"),
+    ),
+}  # fmt: skip
+QUICK = {("MeanFieldMixture-plain", "check_threads_do_not_matter")}
 # settings under which the whole contract holds
 OTHERWISE = {
     "MPCKMeans-full": MPCKMeans(learn="full"),
@@ -160,6 +172,7 @@ INVARIANT = {
 }
 TOYS = [toy.ToyHard, toy.ToySoft, toy.ToyGuided, toy.ToyComponents, toy.ToyFull]
 KINDS = [*TOYS, *PUBLIC]
+ONE_START = {kind.__name__: kind(n_init=1) for kind in PUBLIC if "n_init" in kind.parameter_rules}
 
 
 def variants():
@@ -175,10 +188,17 @@ def variants():
 def cases(estimators, checks):
     """Every check of every variant; with `make test` a few of those that other settings hardly touch."""
     rare = WHATEVER | {check.__name__ for check in invariant_checks()} - ANYHOW
+    honest_toys = {kind.__name__ for kind in TOYS if kind is not toy.ToyFull}
     for (name, estimator), check in itertools.product(estimators, checks):
         what = check.__name__
         again = what in rare and (name in OTHERWISE or name in INVARIANT)
-        marks = [pytest.mark.slow] if again or (name, what) in HEAVY else []
+        again |= what in WHATEVER and name in honest_toys
+        if what in WHATEVER and what != "check_names_travel" and name in ONE_START:  # that knows the answer
+            marks = [pytest.mark.slow] if (f"{name}-one-start", what) in HEAVY else []
+            yield pytest.param(ONE_START[name], check, id=f"{name}-one-start-{what}", marks=marks)
+            again = True
+        again |= (name, what) in HEAVY
+        marks = [pytest.mark.slow] if again and (name, what) not in QUICK else []
         yield pytest.param(estimator, check, id=f"{name}-{what}", marks=marks)
 
 
@@ -201,7 +221,8 @@ def test_constrained_checks(estimator, check, request):
 )
 def test_invariants_under_other_settings(name, check):
     estimator, exempt = INVARIANT[name]
-    if "threads" in check.__name__ and not name.startswith("SizeConstrained"):
+    own_threads = name.startswith("SizeConstrained") or (name, check.__name__) in QUICK
+    if "threads" in check.__name__ and not own_threads:
         pytest.skip("the threads are those of the class as it comes")
     if check.__name__ in exempt:
         pytest.skip(exempt[check.__name__])
@@ -288,7 +309,7 @@ def test_a_check_notices_who_insists_though_it_obeys_nothing():
 def scikit_learn_checks():
     for kind in KINDS:
         reasons = EXPECTED_FAILURES.get(kind.__name__, {})
-        for estimator, check in estimator_checks_generator(kind()):
+        for estimator, check in estimator_checks_generator(ONE_START.get(kind.__name__, kind())):
             name = check.func.__name__
             marks = [pytest.mark.xfail(reason=reasons[name], strict=True)] if name in reasons else []
             yield pytest.param(estimator, check, id=f"{kind.__name__}-{name}", marks=marks)
@@ -302,6 +323,16 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ONE_START)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scikit_learn_checks_with_all_starts(name):
+    for estimator, check in estimator_checks_generator(getattr(coterie, name)()):
+        if check.func.__name__ not in EXPECTED_FAILURES.get(name, {}):
+            with contextlib.suppress(SkipTest):
+                check(estimator)
+
+
 def test_expected_failures_speak_of_checks_that_exist():
     for name, reasons in EXPECTED_FAILURES.items():
         kind = next((kind for kind in KINDS if kind.__name__ == name), None)
@@ -311,7 +342,7 @@ def test_expected_failures_speak_of_checks_that_exist():
 
 
 def test_checks_do_not_touch_the_given_estimator():
-    estimator = toy.ToyHard(n_clusters=7)
+    estimator = toy.ToyGuided(n_clusters=7)
     check_constrained_clusterer(estimator)
     assert estimator.n_clusters == 7
     assert not hasattr(estimator, "labels_")

@@ -61,10 +61,11 @@ def fit_both(rows, nominal, acuity, known):
     return model, *oracle.cobweb(rows, nominal, acuity, known)
 
 
-def test_equal_to_the_definition(seed):
+@pytest.mark.parametrize("many", [150, pytest.param(300, marks=pytest.mark.slow)])
+def test_equal_to_the_definition(many, seed):
     done, seen = Counter(), set()
     compared = refused = 0
-    for number in range(300):
+    for number in range(many):
         rng = random.Random(f"{seed} {number}")
         n = rng.randint(1, 26)
         rows, nominal = random_table(rng, n)
@@ -89,18 +90,19 @@ def test_equal_to_the_definition(seed):
         compared += 1
         done.update(actions)
         seen |= known.kinds
-    assert compared >= 230
+    assert compared >= 0.76 * many
     assert refused > 0
     assert seen == {"must-link", "cannot-link", "label", "distinct", "across"}
     # every option is taken, at the top and below, so that a mistake in any would show
     assert set(done) == set(itertools.product(["add", "new", "merge", "split"], [True, False]))
 
 
-def test_merges_keep_to_the_statements(seed):
+@pytest.mark.parametrize("many", [16, pytest.param(40, marks=pytest.mark.slow)])
+def test_merges_keep_to_the_statements(many, seed):
     """Two equal clusters, kept apart by one constraint of each kind, would be merged without it."""
     for kind in ("cannot-link", "distinct", "across", "label"):
         vetoed = 0
-        for number in range(40):
+        for number in range(many):
             rng = random.Random(f"{seed} {kind} {number}")
             rows, nominal = random_table(rng, 24)
             values = [rng.choice([0, 1]) if rng.random() < 0.25 else -1 for _ in rows]
@@ -114,7 +116,7 @@ def test_merges_keep_to_the_statements(seed):
             assert model.labels_.tolist() == numbered(oracle.labels_of(root, 24), known)
             assert not model.violations_
             vetoed += bool(known.violations(oracle.labels_of(free, 24)))
-        assert vetoed > 10
+        assert vetoed > many / 4
 
 
 def test_worked_by_hand():

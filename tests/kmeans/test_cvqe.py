@@ -19,7 +19,7 @@ from coterie.exceptions import (
 from coterie.kmeans._engine.loop import PrototypeLoop
 from coterie.kmeans._prices.cvqe import CoupledCentresLoop
 from tests.assign.problems import feasible_constraints, random_constraints
-from tests.marks import outvoted, unsettled
+from tests.marks import few_of, first_of, outvoted, unsettled
 from tests.oracles import cvqe as oracle
 from tests.oracles.constraints import components
 from tests.oracles.kmeans import best_cop, inertia, obeys_hard, statements
@@ -144,7 +144,7 @@ def test_one_cluster(form):
 
 
 @form_of
-@pytest.mark.parametrize("batch", range(3))
+@first_of("batch", 3)
 def test_the_objective_is_what_the_definition_says(form, batch, seed):
     for number in range(20):
         X, c, k, _, w = small_problem(seed, 100 * batch + number, n_most=12)
@@ -256,10 +256,11 @@ def best_single_move(model, X, said, form, w) -> float:
     return max(gains) / (1 + now)
 
 
+@few_of(14, 40)
 @form_of
-def test_no_single_move_is_better(form, seed):
+def test_no_single_move_is_better(form, numbers, seed):
     """Also where the objective rose, and the labels of the best pass were those for the centres before."""
-    for number in range(40):
+    for number in numbers:
         X, c, k, _, w = small_problem(seed, 500 + number, n_most=12)
         if number % 2:
             rng = np.random.default_rng((seed, number))

@@ -12,7 +12,7 @@ from coterie import Constraints, PCKMeans, SizeConstrainedKMeans, SizeConstraine
 from coterie.constraints import EitherOr
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
 from tests.assign.problems import feasible_constraints, random_constraints
-from tests.marks import outvoted, unsettled
+from tests.marks import few_of, first_of, outvoted, unsettled
 from tests.oracles import kmeans as lloyd_oracle
 from tests.oracles import sizes as oracle
 
@@ -137,7 +137,7 @@ def assert_holds(p: Problem, model, soft: bool = False) -> None:
 # ---- exact --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("batch", range(6))
+@first_of("batch", 6)
 def test_exact_is_the_optimum_for_fixed_centres(batch, seed):
     """Fifty problems each: the first half-step for the first centres, the last labels for the last ones."""
     for number in range(50):
@@ -150,7 +150,7 @@ def test_exact_is_the_optimum_for_fixed_centres(batch, seed):
         assert not model.violations_
 
 
-@pytest.mark.parametrize("batch", range(3))
+@first_of("batch", 3)
 def test_the_default_never_breaks_a_bound_or_a_statement(batch, seed):
     ours = best = 0.0
     for number in range(100):
@@ -166,18 +166,20 @@ def test_the_default_never_breaks_a_bound_or_a_statement(batch, seed):
     assert ours <= 1.05 * best  # at the last centres, on average
 
 
+@few_of(5, 15)
 @pytest.mark.parametrize("init", ["constraint++", "k-means++", "random", "book", "range"])
-def test_every_start_with_statements(init, seed):
-    for number in range(15):
+def test_every_start_with_statements(init, numbers, seed):
+    for number in numbers:
         p = problem(seed, 7000 + number)
         model = SizeConstrainedKMeans(p.k, **p.arguments, init=init, random_state=number)
         assert_holds(p, model.fit(p.X, **p.known))
 
 
+@few_of(20, 60)
 @pytest.mark.parametrize("assignment", ["local", "exact"])
-def test_what_cannot_be_is_said(assignment, seed):
+def test_what_cannot_be_is_said(assignment, numbers, seed):
     refused = met = 0
-    for number in range(60):
+    for number in numbers:
         p = problem(seed, 9000 + number, feasible=False)
         feasible = bool(len(oracle.allowed(len(p.X), p.r, p.said, p.triples, p.pins)))
         model = SizeConstrainedKMeans(p.k, **p.arguments, init=p.start, assignment=assignment)
@@ -195,8 +197,9 @@ def test_what_cannot_be_is_said(assignment, seed):
     assert met
 
 
-def test_medians_with_statements(seed):
-    for number in range(40):
+@few_of(13, 40)
+def test_medians_with_statements(numbers, seed):
+    for number in numbers:
         p = problem(seed, 11_000 + number)
         for assignment in ("local", "exact"):
             model = SizeConstrainedKMedians(
@@ -394,9 +397,10 @@ def test_the_truth_table_of_either_or():
         assert meant == (total == 2 and labels[1] != labels[2])
 
 
+@few_of(5, 15)
 @BOTH
-def test_either_or_holds(assignment, seed):
-    for number in range(15):
+def test_either_or_holds(assignment, numbers, seed):
+    for number in numbers:
         rng = np.random.default_rng((seed, number))
         X = rng.normal(size=(12, 2))
         triples = [tuple(rng.permutation(12)[:3].tolist()) for _ in range(2)]
@@ -439,9 +443,10 @@ def test_either_or_with_one_cluster_cannot_be():
 # ---- soft ---------------------------------------------------------------------------------------------
 
 
+@few_of(10, 30)
 @pytest.mark.parametrize("weight", [0.05, 0.5, 5.0])
-def test_soft_statements_are_paid_exactly(weight, seed):
-    for number in range(30):
+def test_soft_statements_are_paid_exactly(weight, numbers, seed):
+    for number in numbers:
         p = problem(seed, 15_000 + number, soft=0.7)
         model = SizeConstrainedKMeans(
             p.k, **p.arguments, init=p.start, assignment="exact", weight=weight, max_iter=1
@@ -454,7 +459,9 @@ def test_soft_statements_are_paid_exactly(weight, seed):
         assert model.objective_ == pytest.approx(0.5 * model.inertia_ + penalty, rel=1e-7, abs=1e-9)
 
 
-@pytest.mark.parametrize("weight", [0.0, 0.3, 3.0])
+@pytest.mark.parametrize(
+    "weight", [0.3, *(pytest.param(weight, marks=pytest.mark.slow) for weight in (0.0, 3.0))]
+)
 def test_soft_by_default_keeps_bounds_and_hard_statements(weight, seed):
     ours = best = 0.0
     for number in range(50):
@@ -470,9 +477,10 @@ def test_soft_by_default_keeps_bounds_and_hard_statements(weight, seed):
     assert ours <= 1.1 * best
 
 
-def test_the_limits_of_the_weight(seed):
+@few_of(3, 8)
+def test_the_limits_of_the_weight(numbers, seed):
     """Nothing: no constraint. Much: the hard optimum. Between: violations fall, so the optimum is concave."""
-    for number in range(8):
+    for number in numbers:
         rng = np.random.default_rng((seed, number))
         X = rng.normal(size=(8, 2))
         y = rng.permutation(np.arange(8) % 2)
@@ -512,8 +520,9 @@ def test_a_broken_soft_statement_costs_its_weight():
 # ---- outliers -----------------------------------------------------------------------------------------
 
 
-def test_items_that_are_named_are_never_outliers(seed):
-    for number in range(10):
+@few_of(4, 10)
+def test_items_that_are_named_are_never_outliers(numbers, seed):
+    for number in numbers:
         rng = np.random.default_rng((seed, number))
         X = rng.normal(size=(30, 2))
         X[[0, 1, 2, 3, 4]] *= 50

@@ -139,10 +139,11 @@ def test_hard_cannot_links(ends, k, seed):
     check(rng.normal(0.0, 0.7, (ends.max() + 1, k)), ends, np.full(len(ends), NEVER), seed)
 
 
-def test_hard_cannot_links_among_soft_couplings(seed):
+@pytest.mark.parametrize("many", [6, pytest.param(16, marks=pytest.mark.slow)])
+def test_hard_cannot_links_among_soft_couplings(many, seed):
     # with at most k - 2 forbidden couplings a node, every legal labelling can be reached
     rng = np.random.default_rng(seed)
-    for t in range(16):
+    for t in range(many):
         n, k = 5 + t % 3, 3 + t % 2
         ends = random_graph(rng, n, 0.7)
         beta = rng.normal(0.0, 1.2, len(ends))
@@ -200,8 +201,10 @@ def test_probabilities_too_small_for_a_float_still_count():
 
 
 @pytest.mark.parametrize("move", ["blocks", "clusters", "exchange"])
-@pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("hard", [0, 1])
+@pytest.mark.parametrize(
+    ("k", "hard"),
+    [(2, 0), (3, 1), *(pytest.param(*more, marks=pytest.mark.slow) for more in ((2, 1), (3, 0)))],
+)
 def test_each_move_keeps_the_distribution(move, k, hard, seed):
     # many copies of one small graph, drawn from the right distribution, are moved at once
     rng = np.random.default_rng(seed)

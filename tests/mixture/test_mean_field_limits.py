@@ -27,7 +27,7 @@ def icm_is_content(X, labels, means, c, weight):
     return True
 
 
-@pytest.mark.parametrize("weight", [0.3, 1.5, 6.0])
+@pytest.mark.parametrize("weight", [pytest.param(0.3, marks=pytest.mark.slow), 1.5, 6.0])
 def test_squared_error_at_zero_temperature_is_pckmeans(weight, seed):
     """Half a squared distance against half the price: the cold end is about the best of PCKMeans."""
     worse = 0

@@ -36,7 +36,7 @@ def assert_same_path(model, plain, X):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("reg_covar", [0.0, 1e-6, 1e-2])
+@pytest.mark.parametrize("reg_covar", [0.0, pytest.param(1e-6, marks=pytest.mark.slow), 1e-2])
 def test_same_path_as_scikit_learn(kind, reg_covar, seed):
     for number, (n, d, k) in enumerate([(150, 2, 3), (400, 5, 4), (60, 1, 2)]):
         X, _ = blobs((seed, 1, number), n, k, d, gap=1.5)

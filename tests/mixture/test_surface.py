@@ -1,5 +1,7 @@
 """What a fitted mixture offers: predictions, scores, samples, starts, pickles, an account of inference."""
 
+import functools
+
 import numpy as np
 import pytest
 from sklearn.mixture import GaussianMixture
@@ -21,6 +23,13 @@ def problem(seed, n=120, k=3, gap=2.0):
     return X, y, Constraints.sample(y, n // 4, random_state=0)
 
 
+@functools.cache
+def fitted(kind, kind_of, seed):
+    """A model of the problem, for all tests that only look at it."""
+    X, _, c = problem(seed)
+    return kind(3, covariance_type=kind_of, random_state=0).fit(X, constraints=c)
+
+
 def as_scikit_learn(model) -> GaussianMixture:
     """The same parameters in scikit-learn's class."""
     plain = GaussianMixture(len(model.weights_), covariance_type=model.covariance_type)
@@ -32,8 +41,7 @@ def as_scikit_learn(model) -> GaussianMixture:
 @every
 @pytest.mark.parametrize("kind_of", KINDS)
 def test_new_rows_are_judged_by_the_plain_mixture(kind, kind_of, seed):
-    X, _, c = problem(seed)
-    model = kind(3, covariance_type=kind_of, random_state=0).fit(X, constraints=c)
+    model = fitted(kind, kind_of, seed)
     new = np.random.default_rng(seed).normal(size=(50, 2))
     plain = as_scikit_learn(model)
     np.testing.assert_array_equal(model.predict(new), plain.predict(new))
@@ -48,9 +56,9 @@ def test_new_rows_are_judged_by_the_plain_mixture(kind, kind_of, seed):
 
 @every
 def test_shapes_and_types(kind, seed):
-    X, _, c = problem(seed)
+    _, _, c = problem(seed)
     for kind_of, shape in zip(KINDS, [(3, 2, 2), (2, 2), (3, 2), (3,)], strict=True):
-        model = kind(3, covariance_type=kind_of, random_state=0).fit(X, constraints=c)
+        model = fitted(kind, kind_of, seed)
         assert (
             model.covariances_.shape == model.precisions_.shape == model.precisions_cholesky_.shape == shape
         )
@@ -74,8 +82,8 @@ def test_shapes_and_types(kind, seed):
 
 @every
 def test_weights_of_a_score(kind, seed):
-    X, y, c = problem(seed)
-    model = kind(3, random_state=0).fit(X, constraints=c)
+    X, y, _ = problem(seed)
+    model = fitted(kind, "full", seed)
     weight = np.random.default_rng(seed).uniform(size=120)
     right = np.average(model.score_samples(X), weights=weight)
     assert model.score(X, sample_weight=weight) == pytest.approx(right)
@@ -84,9 +92,8 @@ def test_weights_of_a_score(kind, seed):
 
 @every
 def test_samples_have_the_moments_of_the_mixture(kind, seed):
-    X, _, c = problem(seed)
     for kind_of in KINDS:
-        model = kind(3, covariance_type=kind_of, random_state=0).fit(X, constraints=c)
+        model = fitted(kind, kind_of, seed)
         rows, components = model.sample(20_000)
         assert rows.shape == (20_000, 2)
         share = np.bincount(components, minlength=3) / 20_000

@@ -244,7 +244,7 @@ _CELLS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=75, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(1, 4).flatmap(
         lambda n: st.lists(st.lists(_CELLS, min_size=n, max_size=n), min_size=1, max_size=6)
