@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         MPCKMeans,
         PCKMeans,
         SeededKMeans,
+        SizeConstrainedBisection,
         SizeConstrainedKMeans,
         SizeConstrainedKMedians,
     )

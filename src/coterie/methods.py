@@ -88,7 +88,7 @@ class Method:
     def kinds(self) -> frozenset[str]:
         """Kinds of constraints that it takes."""
         own = self._written["constraint_kinds"]
-        return frozenset(ast.literal_eval(own.args[0])) if isinstance(own, ast.Call) else ALL_KINDS
+        return frozenset(*map(ast.literal_eval, own.args)) if isinstance(own, ast.Call) else ALL_KINDS
 
     @cached_property
     def bounds(self) -> frozenset[str]:
@@ -258,6 +258,7 @@ METHODS = [
     for name in (
         *("COPKMeans", "PCKMeans", "MPCKMeans", "HMRFKMeans", "CVQEKMeans", "KernelPCKMeans"),
         *("SeededKMeans", "ConstrainedSeedKMeans", "SizeConstrainedKMeans", "SizeConstrainedKMedians"),
+        "SizeConstrainedBisection",
         *("KMedoids", "ConstrainedLinkage", "COPCobweb"),
         *("ConstrainedGaussianMixture", "PenalizedGaussianMixture", "MeanFieldMixture", "PairwiseClustering"),
     )

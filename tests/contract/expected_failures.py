@@ -13,5 +13,6 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "COPKMeans": _PROTOTYPES, "ConstrainedSeedKMeans": _PROTOTYPES, "CVQEKMeans": _PROTOTYPES,
     "HMRFKMeans": _PROTOTYPES, "KernelPCKMeans": _PROTOTYPES, "KMedoids": _PROTOTYPES,
     "MPCKMeans": _PROTOTYPES, "PCKMeans": _PROTOTYPES, "SeededKMeans": _PROTOTYPES,
-    "SizeConstrainedKMeans": _PROTOTYPES, "SizeConstrainedKMedians": _PROTOTYPES,
+    "SizeConstrainedBisection": _PROTOTYPES, "SizeConstrainedKMeans": _PROTOTYPES,
+    "SizeConstrainedKMedians": _PROTOTYPES,
 }  # fmt: skip

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from coterie._lazy import attach
 
 if TYPE_CHECKING:
+    from coterie.kmeans._balanced.size_constrained_bisection import SizeConstrainedBisection
     from coterie.kmeans._copkmeans import COPKMeans
     from coterie.kmeans._cvqe_kmeans import CVQEKMeans
     from coterie.kmeans._hmrf_kmeans import HMRFKMeans

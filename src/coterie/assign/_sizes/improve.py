@@ -24,8 +24,9 @@ from coterie.assign._sizes.reading import read_bounds
 
 # Gains below this part of the range of the costs are rounding; for programs, what their tolerance leaves.
 _ROUNDING, _LP_ROUNDING = 1e-12, 1e-8
-# Items of each arc that a program may move; the one that goes best is enough for the proof at the end.
-_PER_ARC = 8
+# Items of each arc that a program may move, a quarter of them if they lose by it; more where arcs are few.
+# The one that goes best is enough for the proof at the end.
+_PER_ARC, _CELLS = 8, 50_000
 
 
 class Cells(NamedTuple):
@@ -108,7 +109,7 @@ def improve_within_bounds(
     cells, k = _read_cells(costs)
     found = read_labels(labels, len(cells.indptr) - 1, k)
     bounds = read_bounds(size_min, size_max, len(found), k, check=False)
-    state = _Moves(cells, found, bounds.low, bounds.high)
+    state = BoundedMoves(cells, found, bounds.low, bounds.high)
     optimal = state.by_book() if strategy == "book" else state.by_circulation()
     return Assignment(found, float(state.own.sum()), n_moves=state.n_moves, optimal=optimal)
 
@@ -143,7 +144,7 @@ def _read_cells(costs: Any) -> tuple[Cells, int]:
     return cells, k
 
 
-class _Moves:
+class BoundedMoves:
     """Labels on their way, with what their items cost and how large the clusters are."""
 
     def __init__(self, cells: Cells, labels: Labels, low: Floats, high: Floats) -> None:
@@ -224,31 +225,36 @@ class _Moves:
 
     def by_circulation(self) -> bool:
         """Ask for the best set of moves until there is none; returns that this is proven."""
-        while len(self.labels):
-            cell = self._candidates()
-            chosen = self._best_set(cell)
-            if chosen is None:
-                break
-            moved = cell[chosen]
-            item, before = self.row[moved], self.labels[self.row[moved]]
-            self.labels[item] = self.cells.indices[moved]
-            self.own[item] = self.cells.data[moved]
-            np.subtract.at(self.size, before, 1.0)
-            np.add.at(self.size, self.labels[item], 1.0)
-            self.n_moves += len(moved)
+        while self.circulate():
+            pass
         return True
 
+    def circulate(self) -> int:
+        """Make the best set of moves along all arcs, few along each; returns how many there are."""
+        cell = self._candidates()
+        chosen = self._best_set(cell)
+        if chosen is None:
+            return 0
+        moved = cell[chosen]
+        item = self.row[moved]
+        self.labels[item] = self.cells.indices[moved]
+        self.own[item] = self.cells.data[moved]
+        self.size = np.bincount(self.labels, minlength=len(self.size)).astype(np.float64)
+        self.n_moves += len(moved)
+        return len(moved)
+
     def _candidates(self) -> Index:
-        """The cells that go best along each arc."""
+        """The cells that go best along each arc; few of those that lose."""
         other = np.flatnonzero(self.cells.indices != self.labels[self.row])
         item = self.row[other]
         delta = self.cells.data[other] - self.own[item]
         arc = self.labels[item].astype(np.int64) * len(self.size) + self.cells.indices[other]
         order = np.lexsort((delta, arc))
-        arc = arc[order]
+        arc, delta = arc[order], delta[order]
         starts = np.flatnonzero(np.append(True, arc[1:] != arc[:-1]))
         rank = np.arange(len(arc)) - np.repeat(starts, np.diff(np.append(starts, len(arc))))
-        return other[order[rank < _PER_ARC]]
+        per_arc = max(_PER_ARC, _CELLS // max(1, len(starts)))
+        return other[order[rank < np.where(delta < 0, per_arc, per_arc // 4)]]
 
     def _best_set(self, cell: Index) -> Index | None:
         """Which of some cells to move to, by a linear program; None: no set of them lowers the cost."""

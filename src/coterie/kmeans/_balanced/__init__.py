@@ -1,0 +1,1 @@
+"""K-means with balanced clusters."""
