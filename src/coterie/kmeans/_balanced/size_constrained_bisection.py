@@ -67,7 +67,8 @@ class SizeConstrainedBisection(PrototypeClusterer):
     sizes_ : array of shape (n_clusters,)
         Items of each cluster.
     cluster_centers_ : array of shape (n_clusters, n_features)
-        Centres for which the labels are the best on offer; the means of the clusters once it has converged.
+        The means of the clusters, but that after the last of them items moved once more, so that none gains
+        by going to another one that may take it.
     inertia_ : float
         Weighted sum of the squared (or cosine) distances to the centres.
     objective_ : float
@@ -258,7 +259,9 @@ class TreeLoop(PrototypeLoop):
             if step(history[-1]):
                 break
         if self.refine and not settled:  # the labels were the best for the centres before
-            self._moves(labels, centres, low, high).by_circulation()
+            moves = self._moves(labels, centres, low, high)
+            moves.circulate()
+            moves.by_book()
             history.append(self._cost(labels, centres))
         inertia = history[-1] / self.objective_factor
         return LoopOutcome(labels, centres, inertia, history[-1], history, max(n_iter, 1), converged)

@@ -167,11 +167,11 @@ class SplitTree:
 
 
 def _lowest(gap: Any, low: int, high: int) -> Mask:
-    """The items below 0; if these are too few or too many, those of the lowest values."""
+    """The items below 0; if these are too few or too many, those of the lowest values. Never all."""
     left = gap < 0
     free = int(np.count_nonzero(left))
     n = min(max(free, low), high)
     if n != free:
         left[:] = False
-        left[np.argpartition(gap, n)[:n] if n < len(gap) else slice(None)] = True
+        left[np.argpartition(gap, n)[:n]] = True
     return left
