@@ -125,11 +125,40 @@ def test_it_is_near_k_means_with_exact_labels():
     assert SizeConstrainedBisection(40, refine=False, **bounds).fit(X).objective_ < 1.35 * exact
 
 
-def test_chunks_change_nothing(monkeypatch):
+def test_few_centres_around_the_own_one_are_nearly_enough(monkeypatch):
     X = mixture()
-    one = SizeConstrainedBisection(40, size_max=10, random_state=0).fit(X)
-    monkeypatch.setattr(module, "_CELLS", 40 * 7)
-    assert (SizeConstrainedBisection(40, size_max=10, random_state=0).fit(X).labels_ == one.labels_).all()
+    one = SizeConstrainedBisection(60, size_max=8, random_state=0).fit(X)
+    monkeypatch.setattr(module, "_AROUND", 20)
+    other = SizeConstrainedBisection(60, size_max=8, random_state=0).fit(X)
+    assert other.sizes_.max() <= 8
+    assert (np.diff(other.history_) <= 0).all()
+    assert one.objective_ == pytest.approx(other.objective_, rel=0.05)
+
+
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine"])
+def test_offers_are_the_nearest_centres_and_the_own_one(monkeypatch, metric):
+    X = mixture(80, 3) + 4.0
+    seen = []
+
+    class Kept(module.BoundedMoves):
+        def __init__(self, cells, labels, *sizes):
+            seen.append((cells, labels.copy()))
+            super().__init__(cells, labels, *sizes)
+
+    monkeypatch.setattr(module, "BoundedMoves", Kept)
+    weight = np.random.default_rng(0).random(80)
+    plain = SizeConstrainedBisection(20, metric=metric, refine=False, random_state=0)
+    plain.fit(X, sample_weight=weight)
+    SizeConstrainedBisection(20, metric=metric, random_state=0, max_iter=1).fit(X, sample_weight=weight)
+    cells, labels = seen[0]
+    distances = plain.transform(X) ** (2 if metric == "sqeuclidean" else 1)
+    assert (labels == plain.labels_).all()
+    for i, (row, costs) in enumerate(
+        zip(cells.indices.reshape(80, 9), cells.data.reshape(80, 9), strict=True)
+    ):
+        assert {labels[i], *np.argsort(distances[i])[:8]} <= set(row)
+        expected = (0.5 if metric == "sqeuclidean" else 1.0) * weight[i] * distances[i, row]
+        assert costs - costs[0] == pytest.approx(expected - expected[0], abs=1e-9)
 
 
 def test_more_trees_are_no_worse():

@@ -8,21 +8,21 @@ from itertools import repeat
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.neighbors import NearestNeighbors
 
-from coterie._arrays import NOTHING, Floats, Labels
-from coterie._compiled import chunk_rows, over_chunks
+from coterie._arrays import NOTHING, Floats, Index, Labels
 from coterie.assign._sizes import BoundedMoves, Cells, SizeBounds, is_bound, read_bounds
 from coterie.base import About, Account, Bounds, Rule, constrained_fit, one_of
 from coterie.constraints import Constraints
-from coterie.distortion import Distortion
+from coterie.distortion import Cosine, Distortion
 from coterie.exceptions import ParameterError
 from coterie.kmeans._balanced.split_tree import SplitTree
 from coterie.kmeans._engine.loop import LoopOutcome, PrototypeLoop
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
 from coterie.kmeans._engine.starts import CentreStarts, RandomState
 
-# Centres that each item is offered, beside its own; cells of the distances to all that are held at once.
-_OFFERED, _CELLS = 8, 1 << 22
+# Centres that each item is offered, beside its own, and among how many around that one they are searched.
+_OFFERED, _AROUND = 8, 128
 # Trials of each split that the book makes; one is enough where the parts are improved, or cut to size.
 _TRIALS = {"share": 1, "largest": 5}
 
@@ -91,9 +91,9 @@ class SizeConstrainedBisection(PrototypeClusterer):
 
     Notes
     -----
-    Time O(n d log k) for the tree, memory of one copy of X. A round of refinement takes O(n k d) for the
-    distances (in chunks, never n x k at once) and a linear program of some cells for each pair of
-    neighbouring clusters.
+    Time O(n d log k) for the tree, memory of one copy of X. A round of refinement takes O(n d) for distances
+    (the nearest centres of an item are searched among the 128 around its own; never n x k) and O(k^2 d) for
+    those between the centres, then a linear program of some cells for each pair of neighbouring clusters.
 
     Bounds always hold. The first cuts know nothing of the small clusters below, so that without `refine` the
     objective is a tenth to a third above that of `SizeConstrainedKMeans`. `predict` is the nearest centre,
@@ -128,7 +128,7 @@ class SizeConstrainedBisection(PrototypeClusterer):
         lambda value: value is None or is_bound(value), "None, a number or a share such as '110%', for all"
     )
     parameter_rules: ClassVar[Any] = {
-        **SHARED_RULES,
+        **{name: rule for name, rule in SHARED_RULES.items() if name != "warm_start"},
         "size_min": _bound,
         "size_max": _bound,
         "split": one_of(*_TRIALS),
@@ -234,7 +234,10 @@ class TreeLoop(PrototypeLoop):
         super().__init__(distortion, None, len(bounds.low), objective_factor)
         self.low, self.high = np.maximum(bounds.low, 1.0), np.minimum(bounds.high, float(distortion.points.n))
         self.tree, self.largest, self.refine = tree, largest, refine
-        self.weight = self.objective_factor * tree.weight.astype(np.float64)
+        # by which linear scores are multiplied to be costs
+        self.scale = objective_factor * tree.weight.astype(np.float64)
+        if isinstance(distortion, Cosine):
+            self.scale *= distortion.scale
 
     def run(
         self, centres: Floats, *, max_iter: int, tol: float, step: Callable[[float], bool]
@@ -277,22 +280,32 @@ class TreeLoop(PrototypeLoop):
         return found
 
     def _moves(self, labels: Labels, centres: Floats, low: Floats, high: Floats) -> BoundedMoves:
-        """Moves to the nearest centres: costs there and in the own cluster, in chunks."""
+        """Moves to the nearest centres, cluster by cluster: nobody looks far beyond the own one."""
         n, width = len(labels), min(_OFFERED + 1, self.k)
         cluster, cost = np.empty((n, width), dtype=np.int32), np.empty((n, width))
-
-        def job(start: int, stop: int) -> None:
-            for first in range(start, stop, max(1, _CELLS // self.k)):
-                rows = slice(first, min(first + max(1, _CELLS // self.k), stop))
-                all_costs = self.distortion.chunk_costs(rows.start, rows.stop, centres)
-                near = np.argpartition(all_costs, width - 1, axis=1)[:, :width]
-                far = np.flatnonzero((near != labels[rows, None]).all(axis=1))
-                # the farthest of them gives way to the own one
-                last = np.take_along_axis(all_costs[far], near[far], axis=1).argmax(axis=1)
-                near[far, last] = labels[rows][far]
-                cluster[rows] = near
-                cost[rows] = np.take_along_axis(all_costs, near, axis=1) * self.weight[rows, None]
-
-        over_chunks(job, n, chunk_rows(n, self.k * self.distortion.points.d, 0))
+        slopes, intercepts = self.distortion.linear(centres)
+        by_cluster = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+        for own, (items, around) in enumerate(zip(by_cluster, _neighbours(centres), strict=True)):
+            scores = self.distortion.points.scores(items, slopes[around], intercepts[around])
+            near = np.argpartition(scores, width - 1, axis=1)[:, :width]
+            found = around[near]
+            far = np.flatnonzero((found != own).all(axis=1))
+            # the farthest of them gives way to the own one, which is the first around
+            last = np.take_along_axis(scores[far], near[far], axis=1).argmax(axis=1)
+            near[far, last], found[far, last] = 0, own
+            cluster[items] = found
+            cost[items] = np.take_along_axis(scores, near, axis=1)
+        cost *= self.scale[:, None]
         cells = Cells(np.arange(0, n * width + 1, width), cluster.ravel(), cost.ravel())
         return BoundedMoves(cells, labels, low, high)
+
+
+def _neighbours(centres: Floats) -> Index:
+    """The centres around each, itself first."""
+    k = len(centres)
+    search = NearestNeighbors(n_neighbors=min(_AROUND, k), algorithm="brute").fit(centres)
+    found = search.kneighbors(centres, return_distance=False)
+    at = np.where(found == np.arange(k)[:, None], 0, 1).argmin(axis=1)
+    found[np.arange(k), at] = found[:, 0]  # among equal ones it may be anywhere, or left out
+    found[:, 0] = np.arange(k)
+    return found
