@@ -253,7 +253,7 @@ class TreeLoop(PrototypeLoop):
         history, n_iter, converged, settled = [self._cost(labels, centres)], 0, not self.refine, False
         while self.refine and n_iter < max_iter and not converged:
             n_iter += 1
-            settled = not self._moves(labels, centres, low, high).circulate()
+            settled = not self._move(labels, centres, low, high)
             if not settled:
                 history.append(self._cost(labels, centres))
                 before, centres = centres, self._means(labels)
@@ -262,9 +262,7 @@ class TreeLoop(PrototypeLoop):
             if step(history[-1]):
                 break
         if self.refine and not settled:  # the labels were the best for the centres before
-            moves = self._moves(labels, centres, low, high)
-            moves.circulate()
-            moves.by_book()
+            self._move(labels, centres, low, high)
             history.append(self._cost(labels, centres))
         inertia = history[-1] / self.objective_factor
         return LoopOutcome(labels, centres, inertia, history[-1], history, max(n_iter, 1), converged)
@@ -279,8 +277,16 @@ class TreeLoop(PrototypeLoop):
             found[h] = self.distortion.centre_of(np.flatnonzero(labels == h))
         return found
 
-    def _moves(self, labels: Labels, centres: Floats, low: Floats, high: Floats) -> BoundedMoves:
-        """Moves to the nearest centres, cluster by cluster: nobody looks far beyond the own one."""
+    def _move(self, labels: Labels, centres: Floats, low: Floats, high: Floats) -> int:
+        """Improve the labels within the bounds; returns the number of moves."""
+        moves = BoundedMoves(self._offers(labels, centres), labels, low, high)
+        moves.by_book()  # cheap, and leaves less to the program
+        if moves.circulate():
+            moves.by_book()
+        return moves.n_moves
+
+    def _offers(self, labels: Labels, centres: Floats) -> Cells:
+        """Costs in the own cluster and in those of the nearest centres; nobody looks far beyond the own."""
         n, width = len(labels), min(_OFFERED + 1, self.k)
         cluster, cost = np.empty((n, width), dtype=np.int32), np.empty((n, width))
         slopes, intercepts = self.distortion.linear(centres)
@@ -296,8 +302,7 @@ class TreeLoop(PrototypeLoop):
             cluster[items] = found
             cost[items] = np.take_along_axis(scores, near, axis=1)
         cost *= self.scale[:, None]
-        cells = Cells(np.arange(0, n * width + 1, width), cluster.ravel(), cost.ravel())
-        return BoundedMoves(cells, labels, low, high)
+        return Cells(np.arange(0, n * width + 1, width), cluster.ravel(), cost.ravel())
 
 
 def _neighbours(centres: Floats) -> Index:
