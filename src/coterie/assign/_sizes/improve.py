@@ -162,7 +162,7 @@ class BoundedMoves:
         self.own = cells.data[at].astype(np.float64)
         self.size = np.bincount(labels, minlength=len(low)).astype(np.float64)
         self.range = float(np.ptp(cells.data.astype(np.float64))) if len(cells.data) else 0.0
-        self.n_moves = 0
+        self.n_moves, self.proven = 0, True
 
     # ---- the book -------------------------------------------------------------------------------------
 
@@ -193,41 +193,34 @@ class BoundedMoves:
 
     def _cycles(self, tolerance: float) -> int:
         """Move along cycles of arcs that gain until those that stood here at the beginning have none."""
-        gains = np.flatnonzero(self.cells.data < self.own[self.row] - tolerance)
-        arcs, k = self._arcs(gains), len(self.size)
-        at = arcs.ptr[:-1].copy(), arcs.first.copy()
-        walk = np.zeros((4, k), dtype=np.int64)
+        k = len(self.size)
+        cell, arc, _, first = self._by_arc(np.flatnonzero(self.cells.data < self.own[self.row] - tolerance))
+        arc, last = arc[first], np.append(first[1:], len(cell))
+        ptr = np.searchsorted(arc // k, np.arange(k + 1))
+        arcs = Arcs(ptr, arc % k, first, last, self.row[cell], self.cells.data[cell])
+        at, walk = (ptr[:-1].copy(), first.copy()), np.zeros((4, k), dtype=np.int64)
         moved = 0
-        for start, stop in in_slices(k, len(gains) // k):
+        for start, stop in in_slices(k, len(cell) // k):
             moved += _follow_cycles(start, stop, arcs, *at, walk, self.labels, self.own)
         self.n_moves += moved
         return moved
 
-    def _arcs(self, cell: Index) -> Arcs:
-        """Some cells by the arc they follow; arcs of a cluster, and cells of an arc, by decreasing gain."""
+    def _by_arc(self, cell: Index) -> tuple[Index, Index, Floats, Index]:
+        """Cells by the arc they follow, those that go best first; arcs, losses, and where each arc begins."""
         item = self.row[cell]
-        cost = self.cells.data[cell].astype(np.float64)
-        gain, k = self.own[item] - cost, len(self.size)
-        tail, head = self.labels[item].astype(np.int64), self.cells.indices[cell]
-        arc, number = np.unique(tail * k + head, return_inverse=True)
-        best = np.full(len(arc), -np.inf)
-        np.maximum.at(best, number, gain)
-        rank = np.empty(len(arc), dtype=np.int64)
-        by_gain = np.lexsort((arc, -best, arc // k))
-        rank[by_gain] = np.arange(len(arc))
-        order = np.lexsort((item, -gain, rank[number]))
-        ends = np.append(0, np.cumsum(np.bincount(rank[number], minlength=len(arc))))
-        arc = arc[by_gain]
-        ptr = np.searchsorted(arc // k, np.arange(k + 1))
-        return Arcs(ptr, arc % k, ends[:-1], ends[1:], item[order], cost[order])
+        loss = self.cells.data[cell] - self.own[item]
+        arc = self.labels[item].astype(np.int64) * len(self.size) + self.cells.indices[cell]
+        order = np.lexsort((loss, arc))
+        arc = arc[order]
+        return cell[order], arc, loss[order], np.flatnonzero(np.diff(arc, prepend=-1))
 
     # ---- circulation ----------------------------------------------------------------------------------
 
     def by_circulation(self) -> bool:
-        """Ask for the best set of moves until there is none; returns that this is proven."""
+        """Ask for the best set of moves until there is none; returns whether this is proven."""
         while self.circulate():
             pass
-        return True
+        return self.proven
 
     def circulate(self) -> int:
         """Make the best set of moves along all arcs, few along each; returns how many there are."""
@@ -246,15 +239,10 @@ class BoundedMoves:
     def _candidates(self) -> Index:
         """The cells that go best along each arc; few of those that lose."""
         other = np.flatnonzero(self.cells.indices != self.labels[self.row])
-        item = self.row[other]
-        delta = self.cells.data[other] - self.own[item]
-        arc = self.labels[item].astype(np.int64) * len(self.size) + self.cells.indices[other]
-        order = np.lexsort((delta, arc))
-        arc, delta = arc[order], delta[order]
-        starts = np.flatnonzero(np.append(True, arc[1:] != arc[:-1]))
-        rank = np.arange(len(arc)) - np.repeat(starts, np.diff(np.append(starts, len(arc))))
-        per_arc = max(_PER_ARC, _CELLS // max(1, len(starts)))
-        return other[order[rank < np.where(delta < 0, per_arc, per_arc // 4)]]
+        cell, _, loss, first = self._by_arc(other)
+        rank = np.arange(len(cell)) - np.repeat(first, np.diff(np.append(first, len(cell))))
+        per_arc = max(_PER_ARC, _CELLS // max(1, len(first)))
+        return cell[rank < np.where(loss < 0, per_arc, per_arc // 4)]
 
     def _best_set(self, cell: Index) -> Index | None:
         """Which of some cells to move to, by a linear program; None: no set of them lowers the cost."""
@@ -282,7 +270,8 @@ class BoundedMoves:
             b_eq=np.zeros(k),
             bounds=np.concatenate([np.tile([0.0, 1.0], (n_cells, 1)), room.T]),
         )
-        if found.x is None:
+        self.proven = found.status == 0
+        if not self.proven:
             return None
         chosen = np.flatnonzero(found.x[:n_cells] > 0.5)
         return chosen if delta[chosen].sum() < -_LP_ROUNDING * self.range else None
