@@ -93,7 +93,8 @@ class SizeConstrainedBisection(PrototypeClusterer):
     -----
     Time O(n d log k) for the tree, memory of one copy of X. A round of refinement takes O(n d) for distances
     (the nearest centres of an item are searched among the 128 around its own; never n x k) and O(k^2 d) for
-    those between the centres, then a linear program of some cells for each pair of neighbouring clusters.
+    those between the centres, then a linear program of some cells for each pair of neighbouring clusters. A
+    million rows of 32 numbers in 10,000 clusters: 8 seconds for the tree, half a minute and 4 GB for a round.
 
     Bounds always hold. The first cuts know nothing of the small clusters below, so that without `refine` the
     objective is a tenth to a third above that of `SizeConstrainedKMeans`. `predict` is the nearest centre,
