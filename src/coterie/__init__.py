@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         OnlineBalancedKMeans,
         PCKMeans,
         SeededKMeans,
+        SizeConstrainedBisection,
         SizeConstrainedKMeans,
         SizeConstrainedKMedians,
     )

@@ -260,6 +260,7 @@ METHODS = [
         *("COPKMeans", "PCKMeans", "MPCKMeans", "HMRFKMeans", "CVQEKMeans", "KernelPCKMeans"),
         *("SeededKMeans", "ConstrainedSeedKMeans", "SizeConstrainedKMeans", "SizeConstrainedKMedians"),
         *("BalancedKMeans", "FrequencySensitiveKMeans", "OnlineBalancedKMeans"),
+        "SizeConstrainedBisection",
         *("KMedoids", "ConstrainedLinkage", "COPCobweb", "BalancedCut"),
         *("ConstrainedGaussianMixture", "PenalizedGaussianMixture", "MeanFieldMixture", "PairwiseClustering"),
     )

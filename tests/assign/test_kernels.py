@@ -23,7 +23,14 @@ from coterie import (
     PenalizedGaussianMixture,
     SizeConstrainedKMeans,
 )
-from coterie.assign import free, hard_pairs, size_constrained_assignment, soft_pairs, stable_assignment
+from coterie.assign import (
+    free,
+    hard_pairs,
+    improve_within_bounds,
+    size_constrained_assignment,
+    soft_pairs,
+    stable_assignment,
+)
 from coterie.assign._core.core import soft_penalty
 from coterie.distortion._manhattan import Manhattan
 from coterie.exceptions import DeadEndWarning, ViolatedConstraintsWarning
@@ -146,6 +153,9 @@ def every_size(data, truth):
     costs = rng.random((3000, 6)).astype(data.dtype) * np.arange(1, 7)
     assert set(size_constrained_assignment(costs, 1.0, 1.0).sizes) == {500}
     assert np.bincount(stable_assignment(costs, 400) + 1)[1:].max() == 400
+    moved = improve_within_bounds(costs, np.arange(3000) % 6, 1.0, 1.0, strategy="book")
+    assert set(np.bincount(moved.labels)) == {500}
+    assert moved.n_moves > 0
 
 
 def every_metric(data, truth):

@@ -15,5 +15,6 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "FrequencySensitiveKMeans": _PROTOTYPES,
     "HMRFKMeans": _PROTOTYPES, "KernelPCKMeans": _PROTOTYPES, "KMedoids": _PROTOTYPES,
     "MPCKMeans": _PROTOTYPES, "PCKMeans": _PROTOTYPES, "SeededKMeans": _PROTOTYPES,
-    "SizeConstrainedKMeans": _PROTOTYPES, "SizeConstrainedKMedians": _PROTOTYPES,
+    "SizeConstrainedBisection": _PROTOTYPES, "SizeConstrainedKMeans": _PROTOTYPES,
+    "SizeConstrainedKMedians": _PROTOTYPES,
 }  # fmt: skip

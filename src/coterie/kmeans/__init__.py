@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from coterie.kmeans._balanced.frequency_sensitive import FrequencySensitiveKMeans
     from coterie.kmeans._balanced.online_balanced import OnlineBalancedKMeans
     from coterie.kmeans._balanced.sample_size import sample_size
+    from coterie.kmeans._balanced.size_constrained_bisection import SizeConstrainedBisection
     from coterie.kmeans._copkmeans import COPKMeans
     from coterie.kmeans._cvqe_kmeans import CVQEKMeans
     from coterie.kmeans._hmrf_kmeans import HMRFKMeans

@@ -7,6 +7,7 @@ from coterie._lazy import attach
 if TYPE_CHECKING:
     from coterie.assign._sizes.bounds import SizeBounds, shortfalls, tell_shortfall
     from coterie.assign._sizes.either_or import EitherOrSolver
+    from coterie.assign._sizes.improve import BoundedMoves, Cells
     from coterie.assign._sizes.reading import is_bound, read_bounds, share_of
     from coterie.assign._sizes.shortlists import Shortlists
     from coterie.assign._sizes.size_constrained import size_constrained_assignment

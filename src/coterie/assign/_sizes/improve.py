@@ -24,8 +24,9 @@ from coterie.assign._sizes.reading import read_bounds
 
 # Gains below this part of the range of the costs are rounding; for programs, what their tolerance leaves.
 _ROUNDING, _LP_ROUNDING = 1e-12, 1e-8
-# Items of each arc that a program may move; the one that goes best is enough for the proof at the end.
-_PER_ARC = 8
+# Items of each arc that a program may move, a quarter of them if they lose by it; more where arcs are few.
+# The one that goes best is enough for the proof at the end.
+_PER_ARC, _CELLS = 8, 50_000
 
 
 class Cells(NamedTuple):
@@ -108,7 +109,7 @@ def improve_within_bounds(
     cells, k = _read_cells(costs)
     found = read_labels(labels, len(cells.indptr) - 1, k)
     bounds = read_bounds(size_min, size_max, len(found), k, check=False)
-    state = _Moves(cells, found, bounds.low, bounds.high)
+    state = BoundedMoves(cells, found, bounds.low, bounds.high)
     optimal = state.by_book() if strategy == "book" else state.by_circulation()
     return Assignment(found, float(state.own.sum()), n_moves=state.n_moves, optimal=optimal)
 
@@ -143,7 +144,7 @@ def _read_cells(costs: Any) -> tuple[Cells, int]:
     return cells, k
 
 
-class _Moves:
+class BoundedMoves:
     """Labels on their way, with what their items cost and how large the clusters are."""
 
     def __init__(self, cells: Cells, labels: Labels, low: Floats, high: Floats) -> None:
@@ -161,7 +162,7 @@ class _Moves:
         self.own = cells.data[at].astype(np.float64)
         self.size = np.bincount(labels, minlength=len(low)).astype(np.float64)
         self.range = float(np.ptp(cells.data.astype(np.float64))) if len(cells.data) else 0.0
-        self.n_moves = 0
+        self.n_moves, self.proven = 0, True
 
     # ---- the book -------------------------------------------------------------------------------------
 
@@ -192,63 +193,56 @@ class _Moves:
 
     def _cycles(self, tolerance: float) -> int:
         """Move along cycles of arcs that gain until those that stood here at the beginning have none."""
-        gains = np.flatnonzero(self.cells.data < self.own[self.row] - tolerance)
-        arcs, k = self._arcs(gains), len(self.size)
-        at = arcs.ptr[:-1].copy(), arcs.first.copy()
-        walk = np.zeros((4, k), dtype=np.int64)
+        k = len(self.size)
+        cell, arc, _, first = self._by_arc(np.flatnonzero(self.cells.data < self.own[self.row] - tolerance))
+        arc, last = arc[first], np.append(first[1:], len(cell))
+        ptr = np.searchsorted(arc // k, np.arange(k + 1))
+        arcs = Arcs(ptr, arc % k, first, last, self.row[cell], self.cells.data[cell])
+        at, walk = (ptr[:-1].copy(), first.copy()), np.zeros((4, k), dtype=np.int64)
         moved = 0
-        for start, stop in in_slices(k, len(gains) // k):
+        for start, stop in in_slices(k, len(cell) // k):
             moved += _follow_cycles(start, stop, arcs, *at, walk, self.labels, self.own)
         self.n_moves += moved
         return moved
 
-    def _arcs(self, cell: Index) -> Arcs:
-        """Some cells by the arc they follow; arcs of a cluster, and cells of an arc, by decreasing gain."""
+    def _by_arc(self, cell: Index) -> tuple[Index, Index, Floats, Index]:
+        """Cells by the arc they follow, those that go best first; arcs, losses, and where each arc begins."""
         item = self.row[cell]
-        cost = self.cells.data[cell].astype(np.float64)
-        gain, k = self.own[item] - cost, len(self.size)
-        tail, head = self.labels[item].astype(np.int64), self.cells.indices[cell]
-        arc, number = np.unique(tail * k + head, return_inverse=True)
-        best = np.full(len(arc), -np.inf)
-        np.maximum.at(best, number, gain)
-        rank = np.empty(len(arc), dtype=np.int64)
-        by_gain = np.lexsort((arc, -best, arc // k))
-        rank[by_gain] = np.arange(len(arc))
-        order = np.lexsort((item, -gain, rank[number]))
-        ends = np.append(0, np.cumsum(np.bincount(rank[number], minlength=len(arc))))
-        arc = arc[by_gain]
-        ptr = np.searchsorted(arc // k, np.arange(k + 1))
-        return Arcs(ptr, arc % k, ends[:-1], ends[1:], item[order], cost[order])
+        loss = self.cells.data[cell] - self.own[item]
+        arc = self.labels[item].astype(np.int64) * len(self.size) + self.cells.indices[cell]
+        order = np.lexsort((loss, arc))
+        arc = arc[order]
+        return cell[order], arc, loss[order], np.flatnonzero(np.diff(arc, prepend=-1))
 
     # ---- circulation ----------------------------------------------------------------------------------
 
     def by_circulation(self) -> bool:
-        """Ask for the best set of moves until there is none; returns that this is proven."""
-        while len(self.labels):
-            cell = self._candidates()
-            chosen = self._best_set(cell)
-            if chosen is None:
-                break
-            moved = cell[chosen]
-            item, before = self.row[moved], self.labels[self.row[moved]]
-            self.labels[item] = self.cells.indices[moved]
-            self.own[item] = self.cells.data[moved]
-            np.subtract.at(self.size, before, 1.0)
-            np.add.at(self.size, self.labels[item], 1.0)
-            self.n_moves += len(moved)
-        return True
+        """Ask for the best set of moves until there is none; returns whether this is proven."""
+        while self.circulate():
+            pass
+        return self.proven
+
+    def circulate(self) -> int:
+        """Make the best set of moves along all arcs, few along each; returns how many there are."""
+        cell = self._candidates()
+        chosen = self._best_set(cell)
+        if chosen is None:
+            return 0
+        moved = cell[chosen]
+        item = self.row[moved]
+        self.labels[item] = self.cells.indices[moved]
+        self.own[item] = self.cells.data[moved]
+        self.size = np.bincount(self.labels, minlength=len(self.size)).astype(np.float64)
+        self.n_moves += len(moved)
+        return len(moved)
 
     def _candidates(self) -> Index:
-        """The cells that go best along each arc."""
+        """The cells that go best along each arc; few of those that lose."""
         other = np.flatnonzero(self.cells.indices != self.labels[self.row])
-        item = self.row[other]
-        delta = self.cells.data[other] - self.own[item]
-        arc = self.labels[item].astype(np.int64) * len(self.size) + self.cells.indices[other]
-        order = np.lexsort((delta, arc))
-        arc = arc[order]
-        starts = np.flatnonzero(np.append(True, arc[1:] != arc[:-1]))
-        rank = np.arange(len(arc)) - np.repeat(starts, np.diff(np.append(starts, len(arc))))
-        return other[order[rank < _PER_ARC]]
+        cell, _, loss, first = self._by_arc(other)
+        rank = np.arange(len(cell)) - np.repeat(first, np.diff(np.append(first, len(cell))))
+        per_arc = max(_PER_ARC, _CELLS // max(1, len(first)))
+        return cell[rank < np.where(loss < 0, per_arc, per_arc // 4)]
 
     def _best_set(self, cell: Index) -> Index | None:
         """Which of some cells to move to, by a linear program; None: no set of them lowers the cost."""
@@ -276,7 +270,8 @@ class _Moves:
             b_eq=np.zeros(k),
             bounds=np.concatenate([np.tile([0.0, 1.0], (n_cells, 1)), room.T]),
         )
-        if found.x is None:
+        self.proven = found.status == 0
+        if not self.proven:
             return None
         chosen = np.flatnonzero(found.x[:n_cells] > 0.5)
         return chosen if delta[chosen].sum() < -_LP_ROUNDING * self.range else None
