@@ -60,6 +60,14 @@ SETTINGS = {
     "| size_min=part(0.5), outlier_cost=9.0, known=None | group_min={0: 1, 1: 2}, groups=thirds"
     "| size_min=part(0.8), X='sparse' | size_max=part(1.2), X='float32' | sample_weight=ramp",
     "SizeConstrainedKMedians": "| size_min=part(0.8) | size_max=part(1.2), known=None",
+    "BalancedKMeans": "known=None | size_min=0.5 | populate='stable', refine='book', known=None"
+    "| populate='greedy', refine='none', known=None | metric='cosine', sample_size=100, known=None",
+    "FrequencySensitiveKMeans": "known=None | variant='fs', known=None | variant='fifs', known=None"
+    "| metric='cosine', gamma=1.0, known=None",
+    "OnlineBalancedKMeans": "known=None | metric='cosine', memory=100, known=None"
+    "| metric='cosine', memory=1000, decay='all', known=None | log_term='model', known=None",
+    "SizeConstrainedBisection": "known=None | size_min=part(0.8), known=None | split='largest', known=None",
+    "BalancedCut": "known=None | size_min=1.0, size_max=1.0, known=None",
     "ConstrainedGaussianMixture": COVARIANCES
     + "| covariance_type='spherical' | sampling='point' | weights_update='uniform'",
     "PenalizedGaussianMixture": COVARIANCES

@@ -1,18 +1,23 @@
 """The transport with few candidates at a time finds what it finds with all of them."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
-from coterie.assign._sizes import transport as _transport
-from coterie.assign._sizes.bounds import NO_KINDS, Limits
-from coterie.assign._sizes.transport import InfeasibleFlowError, Transport
+from coterie.assign._transport import NO_KINDS, InfeasibleFlowError, Limits, Transport
+
+flow_state, transport = map(
+    import_module, ("coterie.assign._transport.flow_state", "coterie.assign._transport.transport")
+)
 
 
 @pytest.fixture
 def few_candidates(monkeypatch):
     """Heaps hold next to nothing, and never reach farther: every problem is rebuilt again and again."""
-    for name, value in (("_FEW_ROWS", 0), ("_SHARE", 0.05), ("_MANY_ARCS", 0), ("_ARCS_EACH", 0)):
-        monkeypatch.setattr(_transport, name, value)
+    monkeypatch.setattr(transport, "FEW_ROWS", 0)
+    for name, value in (("FEW_ROWS", 0), ("_SHARE", 0.05), ("_MANY_ARCS", 0), ("_ARCS_EACH", 0)):
+        monkeypatch.setattr(flow_state, name, value)
 
 
 def problem(rng):
@@ -48,7 +53,8 @@ def test_few_candidates_are_enough(few_candidates, monkeypatch, seed):
     problems = [problem(rng) for _ in range(150)]
     found = [cost_of(*one) for one in problems]
     warm = [cost_of(*one, rng.normal(size=Transport(one[1]).n_nodes)) for one in problems]
-    monkeypatch.setattr(_transport, "_FEW_ROWS", 10**9)
+    for module in (flow_state, transport):
+        monkeypatch.setattr(module, "FEW_ROWS", 10**9)
     for one, cold, other in zip(problems, found, warm, strict=True):
         best = cost_of(*one)
         assert cold == (best if best is None else pytest.approx(best, rel=1e-12, abs=1e-12))

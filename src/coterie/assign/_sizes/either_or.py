@@ -15,8 +15,8 @@ import numpy as np
 
 from coterie._arrays import Floats, Labels
 from coterie.assign._sizes.bounds import MAX_CELLS
-from coterie.assign._sizes.transport import BoundedLabels
 from coterie.assign._sizes.with_pairs import BoundedSolver
+from coterie.assign._transport import BoundedLabels
 from coterie.constraints import Constraints
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
 

@@ -29,7 +29,7 @@ _ROUNDING, _LP_ROUNDING = 1e-12, 1e-8
 _PER_ARC, _CELLS = 8, 50_000
 
 
-class Cells(NamedTuple):
+class StoredCells(NamedTuple):
     """The costs in CSR form: which clusters are on offer to each item, and at what cost."""
 
     indptr: Any
@@ -40,7 +40,7 @@ class Cells(NamedTuple):
 class Arcs(NamedTuple):
     """Moves by the arc of the cluster graph they follow: arcs of cluster g are `ptr[g]` to `ptr[g + 1]`.
 
-    Cells `first[a]` to `last[a]` of `item` and `cost` are those of arc a to cluster `head[a]`.
+    StoredCells `first[a]` to `last[a]` of `item` and `cost` are those of arc a to cluster `head[a]`.
     """
 
     ptr: Any
@@ -114,7 +114,7 @@ def improve_within_bounds(
     return Assignment(found, float(state.own.sum()), n_moves=state.n_moves, optimal=optimal)
 
 
-def _read_cells(costs: Any) -> tuple[Cells, int]:
+def _read_cells(costs: Any) -> tuple[StoredCells, int]:
     """Check a table of costs, dense or CSR."""
     table = check_array(
         costs,
@@ -130,10 +130,10 @@ def _read_cells(costs: Any) -> tuple[Cells, int]:
         if not table.has_canonical_format:
             table = table.copy()
             table.sum_duplicates()
-        cells = Cells(table.indptr.astype(np.int64), table.indices.astype(np.int32), table.data)
+        cells = StoredCells(table.indptr.astype(np.int64), table.indices.astype(np.int32), table.data)
     else:
         each = np.broadcast_to(np.arange(k, dtype=np.int32), (n, k))
-        cells = Cells(np.arange(0, n * k + 1, k), each.ravel(), table.ravel())
+        cells = StoredCells(np.arange(0, n * k + 1, k), each.ravel(), table.ravel())
     wrong = np.flatnonzero(~np.isfinite(cells.data))
     if len(wrong):
         i = int(np.searchsorted(cells.indptr, wrong[0], side="right")) - 1
@@ -147,7 +147,7 @@ def _read_cells(costs: Any) -> tuple[Cells, int]:
 class BoundedMoves:
     """Labels on their way, with what their items cost and how large the clusters are."""
 
-    def __init__(self, cells: Cells, labels: Labels, low: Floats, high: Floats) -> None:
+    def __init__(self, cells: StoredCells, labels: Labels, low: Floats, high: Floats) -> None:
         self.cells, self.labels, self.low, self.high = cells, labels, low, high
         self.row = np.repeat(np.arange(len(labels)), np.diff(cells.indptr))
         at = np.flatnonzero(cells.indices == labels[self.row])

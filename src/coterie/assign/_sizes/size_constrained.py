@@ -12,8 +12,8 @@ from coterie.assign._core.assignment import Assignment, own_costs, read_finite_c
 from coterie.assign._exact.ortools_flow import solve_by_flow
 from coterie.assign._sizes.bounds import shortfalls, tell_shortfall
 from coterie.assign._sizes.reading import read_bounds
-from coterie.assign._sizes.transport import BoundedLabels, Transport
 from coterie.assign._sizes.with_pairs import BoundedSolver
+from coterie.assign._transport import BoundedLabels, Transport
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ import numpy as np
 from coterie._arrays import Index, Labels
 from coterie._compiled import SLICE, kernel
 from coterie.assign._core.assignment import read_finite_costs
-from coterie.assign._sizes.candidates import _sift_down
+from coterie.assign._transport import sift_down
 from coterie.exceptions import ParameterError
 
 
@@ -129,13 +129,13 @@ def _place(
         if held == places[best]:
             out = -who[first]
             key[first], who[first] = -least, -item
-            _sift_down(key, who, first, held, 0)
+            sift_down(key, who, first, held, 0)
             item = out
             continue
         key[first + held], who[first + held] = -least, -item
         length[best] = held + 1
         if held + 1 == places[best]:
             for position in range((held + 1) // 2 - 1, -1, -1):
-                _sift_down(key, who, first, held + 1, position)
+                sift_down(key, who, first, held + 1, position)
         item = -1
     state[0], state[1] = item, following

@@ -20,9 +20,8 @@ from coterie.assign._core.core import Core
 from coterie.assign._exact.sizes import best_units
 from coterie.assign._pairs.search import pair_energy
 from coterie.assign._sizes.bounds import MAX_CELLS, SizeBounds, in_units
-from coterie.assign._sizes.shortlists import at_labels
-from coterie.assign._sizes.transport import BoundedLabels, InfeasibleFlowError, Transport
 from coterie.assign._sizes.whole_units import Loads, WholeUnitSearch
+from coterie.assign._transport import BoundedLabels, InfeasibleFlowError, Transport, at_labels
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError
 
 # So small an integer program is worth its while even where the search met all bounds.

@@ -12,7 +12,8 @@ import numpy as np
 from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import chunk_rows, over_chunks
 from coterie.assign import improve_within_bounds
-from coterie.assign._sizes import BoundedLabels, BoundedSolver, SizeBounds, stable_assignment
+from coterie.assign._sizes import BoundedSolver, SizeBounds, stable_assignment
+from coterie.assign._transport import BoundedLabels
 
 
 def populate_stably(

@@ -11,7 +11,8 @@ from scipy.optimize import linear_sum_assignment
 
 from coterie._arrays import Floats, Index, Labels
 from coterie._words import format_number
-from coterie.assign._sizes import BoundedLabels, Shortlists, SizeBounds, shortfalls, tell_shortfall
+from coterie.assign._sizes import SizeBounds, shortfalls, tell_shortfall
+from coterie.assign._transport import BoundedLabels, Shortlists
 from coterie.base import new_numbers
 from coterie.constraints import Constraints, Shortfall
 from coterie.exceptions import InfeasibleConstraintsError, UndecidedError

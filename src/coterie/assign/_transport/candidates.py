@@ -170,7 +170,7 @@ def all_margins(cost: Any, kind: Any, base: Any, labels: Any, margin: Any) -> No
 
 
 @kernel
-def _sift_down(key: Any, who: Any, at: int, length: int, position: int) -> None:
+def sift_down(key: Any, who: Any, at: int, length: int, position: int) -> None:
     """Let the entry at `position` of a heap sink to its place; ties go by number."""
     value, item = key[at + position], who[at + position]
     while True:
@@ -208,7 +208,7 @@ def order_candidates(heaps: Any, start: int, stop: int) -> None:
         for h in range(heaps.at.shape[1]):
             at, length = heaps.at[node, h], heaps.length[node, h]
             for position in range(length // 2 - 1, -1, -1):
-                _sift_down(heaps.key, heaps.who, at, length, position)
+                sift_down(heaps.key, heaps.who, at, length, position)
             _note_top(heaps, node, h)
 
 
@@ -222,7 +222,7 @@ def _drop_gone(node: int, h: int, own: int, labels: Any, heaps: Any) -> None:
         key[at] = key[at + length]
         who[at] = who[at + length]
         if length > 0:
-            _sift_down(key, who, at, length, 0)
+            sift_down(key, who, at, length, 0)
     heaps.length[node, h] = length
     _note_top(heaps, node, h)
 

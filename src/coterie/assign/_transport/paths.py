@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from coterie._arrays import Floats, Index
 from coterie._compiled import kernel
-from coterie.assign._sizes.candidates import move_item
+from coterie.assign._transport.candidates import move_item
 
 DONE, PAUSED, REBUILD, STUCK = 0, 1, 2, 3
 # positions in the array of counters, after the end of the pool: node to go on with, paths so far

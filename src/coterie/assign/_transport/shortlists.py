@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import kernel
-from coterie.assign._sizes.candidates import Cells
+from coterie.assign._transport.candidates import Cells
 from coterie.distortion import Distortion
 
 # Clusters in a list at first.
