@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # Set before numba is imported; worker and child processes inherit both.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".cache" / "numba"))
+# Where Python keeps no bytecode, every worker would rewrite the asserts of all tests anew: six seconds each.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # One known seed decides what lands; the long tests (`make test-slow`) ask for a new one each time.
 if os.environ.setdefault("COTERIE_TEST_SEED", "20260") == "new":
     os.environ["COTERIE_TEST_SEED"] = str(time.time_ns() % 2**31)
