@@ -539,3 +539,13 @@ def test_bounds_with_doubtful_statements(coterie, people, tmp_path):
     assert "bounds on sizes are given; the constraints cannot all be met, so they are weighed" in answer.out
     assert np.bincount(labels_of(tmp_path / "out")).min() >= 25
     assert "1 of 3 constraints are broken" in answer.out
+
+
+def test_an_item_without_a_place_is_not_on_the_map(coterie, tmp_path):
+    """Of columns that place the items, some values may be missing; a word is not a place."""
+    (tmp_path / "t.csv").write_text("u,v,a\n1,2,3\n,2,4\n3,1,9\n2,2,8\n2.5,,8.5\n")
+    words = ("cluster", "t.csv", "-k", 2, "--columns", "a", "--map", "u,v")
+    assert coterie(*words, "-o", "out").code == 0
+    assert "2 items without coordinates" in (tmp_path / "out" / "report.html").read_text()
+    (tmp_path / "t.csv").write_text("u,v,a\n1,2,3\nx,2,4\n3,1,9\n")
+    assert coterie(*words, "--force", "-o", "out").code == 2

@@ -128,13 +128,15 @@ class Table:
             "counted from 0); ids must differ."
         )
 
-    def numbers(self, column: str) -> NDArray[np.float64]:
-        """The finite numbers in a column: weights, loads, coordinates."""
+    def numbers(self, column: str, *, missing: bool = False) -> NDArray[np.float64]:
+        """The finite numbers in a column: weights, loads, coordinates; some may be `missing`: NaN."""
         values = self.column(column)
         if not (can_be_number(values.dtype) or is_text(values.dtype) or values.dtype == pl.Null):
             raise self.error(f"column {quoted(column)} must hold numbers, but it holds {values.dtype}.")
         found = values.to_frame().select(number(column, values.dtype)).to_series()
         bad = ~found.is_finite().fill_null(False)
+        if missing:
+            bad &= ~(values.is_null() | (values.is_nan() if values.dtype.is_float() else False))
         if bad.any():
             row = bad.arg_max()
             is_missing = values[row] is None or (values.dtype.is_float() and values[row] != values[row])

@@ -244,4 +244,5 @@ def coordinates_of(request: Request, table: Table) -> dict[str, Any]:
     names = _names([request.map_columns], table)
     if len(names) != 2 or names[0] == names[1]:
         raise Trouble(f"--map {request.map_columns}: give two columns, such as --map longitude,latitude")
-    return {"coordinates": np.column_stack([table.numbers(one) for one in names]), "coordinate_names": names}
+    place = np.column_stack([table.numbers(one, missing=True) for one in names])
+    return {"coordinates": place, "coordinate_names": names}
