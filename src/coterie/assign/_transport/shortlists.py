@@ -130,10 +130,11 @@ class Shortlists:
         more[rows], clusters[rows] = cost, way
         self.cells = Cells(np.column_stack([table, more]), np.column_stack([listed, clusters]))
 
-    def longer(self, prices: Floats) -> None:
+    def longer(self, prices: Floats) -> Cells:
         """Make all lists anew at these prices, twice as long."""
-        self.n_listed = min(2 * self.n_listed, self.shape[1])
-        self.build(prices)
+        k = self.shape[1]
+        self.n_listed = 2 * self.n_listed if 4 * self.n_listed <= k else k
+        return self.build(prices)
 
     def missing(self, labels: Labels, prices: Floats) -> tuple[Index, Labels]:
         """Items for which a cluster that they do not list is cheaper at these prices, and the cheapest.
@@ -155,7 +156,9 @@ class Shortlists:
             best[part] = now.argmin(axis=1)
             mine, least = now[every, labels[rows]], now[every, best[part]]
             size = np.abs(block[every, labels[rows]]) + np.abs(block[every, best[part]])
-            cheaper[part] = least < mine - eps * size
+            # of many that cost the same the own one may not be on the new list
+            lost = ~(self.cells.column[rows] == labels[rows, None]).any(axis=1)
+            cheaper[part] = lost | (least < mine - eps * size)
 
         self.distortion.of_rows(doubtful).fill_costs(self.centres, _Sink(take))
         return doubtful[cheaper], best[cheaper]

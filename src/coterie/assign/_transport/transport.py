@@ -25,7 +25,7 @@ _SAMPLE = 8
 _OUT_OF_PLACE = 0.02
 # Steps of Newton towards better prices, halvings of each, and by what factor it must lessen the imbalance.
 _NEWTON_STEPS, _HALVINGS, _LESS = 20, 4, 0.9
-# Rounds of items that found a cluster beyond their list before all lists become longer.
+# Rounds in which items look beyond their lists before all lists become longer.
 _PATIENCE = 8
 
 
@@ -206,19 +206,19 @@ class Transport:
         while True:
             reached = state.run(lists.cells)
             prices = state.potentials[: self.k]
-            if reached is not None:
-                if lists.complete:
-                    raise InfeasibleFlowError
-                lists.lead_out(state.labels, prices, reached[: self.k])
-                continue
-            rows, better = lists.missing(state.labels, prices)
-            if not len(rows):
-                return state
-            state.labels[rows] = better
+            if reached is not None and lists.complete:
+                raise InfeasibleFlowError
             n_rounds += 1
-            if n_rounds % _PATIENCE == 0:
-                lists.longer(prices)
-            state.balance()
+            if n_rounds % _PATIENCE == 0 and not lists.complete:
+                state = self._begin(lists.longer(prices), state.potentials)
+            elif reached is not None:
+                lists.lead_out(state.labels, prices, reached[: self.k])
+            else:
+                rows, better = lists.missing(state.labels, prices)
+                if not len(rows):
+                    return state
+                state.labels[rows] = better
+                state.balance()
 
     def duals(self, costs: Any, labels: Labels, potentials: Floats) -> Floats:
         """What one more unit in each node would cost: exact distances from the sink, not any dual."""
