@@ -25,7 +25,7 @@ _SAMPLE = 8
 _OUT_OF_PLACE = 0.02
 # Steps of Newton towards better prices, halvings of each, and by what factor it must lessen the imbalance.
 _NEWTON_STEPS, _HALVINGS, _LESS = 20, 4, 0.9
-# Rounds in which items look beyond their lists before all lists become longer.
+# Rounds of items that found a cluster beyond their list before all lists become longer.
 _PATIENCE = 8
 
 
@@ -204,20 +204,26 @@ class Transport:
         state = self._start(lists, potentials)
         n_rounds = 0
         while True:
+            before = state.potentials.copy()
             reached = state.run(lists.cells)
             prices = state.potentials[: self.k]
-            if reached is not None and lists.complete:
-                raise InfeasibleFlowError
+            if reached is not None:
+                if lists.complete:
+                    raise InfeasibleFlowError
+                # on the way to nowhere prices went farther than any item lies: back to those before
+                n_wanted = int(2 * state.excess[: self.k][reached[: self.k]].sum())
+                lists.lead_out(state.labels, before[: self.k], reached[: self.k], n_wanted)
+                state = self._nearer(lists.cells, self._begin(lists.cells, before))
+                continue
+            rows, better = lists.missing(state.labels, prices)
+            if not len(rows):
+                return state
+            state.labels[rows] = better
             n_rounds += 1
-            if n_rounds % _PATIENCE == 0 and not lists.complete:
-                state = self._begin(lists.longer(prices), state.potentials)
-            elif reached is not None:
-                lists.lead_out(state.labels, prices, reached[: self.k])
+            if n_rounds % _PATIENCE == 0:
+                lists.longer(prices)
+                state = self._begin(lists.cells, state.potentials)
             else:
-                rows, better = lists.missing(state.labels, prices)
-                if not len(rows):
-                    return state
-                state.labels[rows] = better
                 state.balance()
 
     def duals(self, costs: Any, labels: Labels, potentials: Floats) -> Floats:
