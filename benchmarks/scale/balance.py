@@ -143,7 +143,7 @@ def in_turn() -> dict[str, float]:
     for given in (1000, N):
         counts = np.bincount(labels[:given], minlength=STREAM_K).astype(np.float64)
         start = time.process_time()
-        turns = turns_of(counts, 1.0, 1.0, False)
+        turns = turns_of(counts, 1.0, 1.0)
         choose_in_turn(values[:given], 0, labels[:given].copy(), np.empty(0), turns)
         pass_s = time.process_time() - start
         start = time.process_time()

@@ -205,6 +205,7 @@ def test_refusals():
     for changed, words in (
         ({"n_clusters": 4}, "4, but the stream began with 3"),
         ({"metric": "sqeuclidean"}, "'cosine'"),
+        ({"gamma": 0.5}, "gamma=0.5, but the stream began with 1.0"),
     ):
         with pytest.raises(ValueError, match=words):
             copy(model).set_params(**changed).partial_fit(X)

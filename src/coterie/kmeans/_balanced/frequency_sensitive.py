@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy import sparse
 
 from coterie._arrays import Floats, Labels
 from coterie._compiled import chunk_rows, in_slices, over_chunks
@@ -15,7 +14,8 @@ from coterie.base import About, Account, Step, best_of_starts, ending_words, ins
 from coterie.constraints import Constraints
 from coterie.distortion import Distortion, refuse_zeros
 from coterie.kmeans._balanced.item_by_item import (
-    CentreTable,
+    Turns,
+    centre_table,
     choose_and_move,
     choose_in_turn,
     item_rows,
@@ -27,72 +27,10 @@ from coterie.kmeans._engine.starts import RandomState
 
 # Numbers in a block of values that items choose by.
 _BLOCK = 1 << 22
-# Passes of `fs` between the same centres: the counts stand still long before.
+# Passes of `fs` between the same centres: the counts stand still long before, but weights might swing.
 _MOST_PASSES = 100
 # The k-means that everything starts at runs to its end.
 _START: dict[str, Any] = {"max_iter": 300, "tol": 1e-4}
-
-
-class _Passes:
-    """Passes over the items, which choose by distance and by counts; `labels` change in place."""
-
-    def __init__(self, distortion: Distortion, labels: Labels, k: int, variant: str, gamma: float) -> None:
-        self.distortion, self.labels, self.k, self.variant = distortion, labels, k, variant
-        self.cosine = distortion.unit == "cosine distance"
-        self.power = -gamma if self.cosine else gamma
-        mass = distortion.sample_weight
-        # what an empty cluster counts for an item without weight: one item
-        self.unit = float(mass[mass > 0].mean()) if len(mass) else 1.0
-        self.add_up()
-
-    def add_up(self) -> None:
-        """Sums and masses of the clusters, from the labels."""
-        distortion, group = self.distortion, self.labels.astype(np.int64)
-        items = np.arange(len(group))
-        sums = distortion.points.add_up(items, group, self.k, distortion.row_scale)
-        self.sums: Floats = sums.toarray() if sparse.issparse(sums) else sums
-        self.masses = np.bincount(group, distortion.weights(items), self.k).astype(np.float64)
-
-    def _blocks(self, centres: Floats) -> Iterator[tuple[int, Floats]]:
-        """What items choose by, the more the better, in blocks of rows: cosine + 1, or minus the square."""
-        distortion = self.distortion
-        n, rows = distortion.points.n, max(256, _BLOCK // self.k)
-        for start in range(0, n, rows):
-            block = np.empty((min(rows, n - start), self.k))
-
-            def job(low: int, high: int, start: int = start, block: Floats = block) -> None:
-                cost = distortion.chunk_costs(start + low, start + high, centres)
-                np.subtract(2.0 if self.cosine else 0.0, cost, out=block[low:high])
-
-            over_chunks(job, len(block), chunk_rows(len(block), self.k * distortion.points.d, 0))
-            yield start, block
-
-    def go(self, centres: Floats) -> bool:
-        """One pass, or as many as bring the counts to rest (`fs`); returns whether nothing else was to do."""
-        weight = self.distortion.sample_weight
-        turns = turns_of(self.masses.copy(), self.power, self.unit, len(weight) > 0)
-        if self.variant == "fifs":
-            points, table = self.distortion.points, self._table(centres)
-            rows = item_rows(points.X, self.distortion.scale if self.cosine else np.empty(0))  # type: ignore[attr-defined]
-            per_row = self.k * max(1, len(rows.data) // points.n)
-            for start, stop in in_slices(points.n, per_row):
-                choose_and_move(rows, start, stop, self.labels, weight, turns, table)
-            return True
-        blocks = self._blocks(centres)
-        kept = list(blocks) if self.variant == "fs" else blocks
-        for _ in range(_MOST_PASSES if self.variant == "fs" else 1):
-            moved = sum(choose_in_turn(block, start, self.labels, weight, turns) for start, block in kept)
-            if not moved:
-                return True
-        return self.variant == "pifs"
-
-    def _table(self, centres: Floats) -> CentreTable:
-        """Centres that can follow single items: the sums, and what makes centres of them."""
-        held = self.masses > 0
-        table = np.ascontiguousarray(np.where(held[:, None], self.sums, centres).T)
-        squares = np.einsum("jh,jh->h", table, table)
-        size = np.sqrt(squares) if self.cosine else np.where(held, self.masses, 1.0)
-        return CentreTable(table, 1.0 / np.where(size > 0, size, 1.0), squares)
 
 
 class FrequencySensitiveKMeans(PrototypeClusterer):
@@ -214,16 +152,7 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.variant = variant
-        self.gamma = gamma
-        self.metric = metric
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
+        self.__dict__.update({name: value for name, value in locals().items() if name != "self"})
 
     def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> None:
         return None
@@ -249,24 +178,58 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
         self.sizes_ = np.bincount(best.labels, mass if len(mass) else None, self.n_clusters)
         return best
 
-    def _balance(self, distortion: Distortion, begun: LoopOutcome, step: Step) -> LoopOutcome:
+    def _balance(self, distortion: Any, begun: LoopOutcome, step: Step) -> LoopOutcome:
         """Pass after pass, from the labels and centres of k-means."""
         labels, centres, history = begun.labels, begun.centres, [begun.inertia]
-        passes = _Passes(distortion, labels, self.n_clusters, self.variant, self.gamma)
+        weight = distortion.sample_weight
+        unit = float(weight[weight > 0].mean()) if len(weight) else 1.0
+        power = -self.gamma if self.metric == "cosine" else self.gamma
+        totals = distortion.totals_of(labels, self.n_clusters)
         converged, n_iter = False, 0
         while n_iter < self.max_iter:
             n_iter += 1
             before = labels.copy()
-            at_rest = passes.go(centres)
-            passes.add_up()
-            totals = passes.sums, passes.masses
+            turns = turns_of(totals[1], power, unit)
+            if self.variant == "fifs":
+                self._pass_with_means(distortion, labels, centres, totals, turns)
+            else:
+                self._passes(distortion, labels, centres, turns)
+            totals = distortion.totals_of(labels, self.n_clusters)
             centres = distortion.best_centres(labels, totals, centres)
             history.append(distortion.inertia(labels, totals, centres))
-            n_changed = int(np.count_nonzero(labels != before))
-            converged = at_rest and n_changed <= self.tol * len(labels)
+            converged = bool(np.count_nonzero(labels != before) <= self.tol * len(labels))
             if step(history[-1]) or converged:
                 break
         return LoopOutcome(labels, centres, history[-1], history[-1], history, n_iter, converged)
+
+    def _passes(self, distortion: Distortion, labels: Labels, centres: Floats, turns: Turns) -> None:
+        """One pass between given centres, or as many as bring the counts to rest (`fs`)."""
+        n, d, k = distortion.points.n, distortion.points.d, self.n_clusters
+        rows = max(256, _BLOCK // k)
+
+        def block(start: int) -> Floats:
+            m = min(rows, n - start)
+            costs = over_chunks(
+                lambda a, b: distortion.chunk_costs(start + a, start + b, centres), m, chunk_rows(m, k * d, 0)
+            )
+            return (2.0 if self.metric == "cosine" else 0.0) - np.vstack(costs)
+
+        blocks: Any = ((start, block(start)) for start in range(0, n, rows))
+        if self.variant == "fs":
+            blocks = list(blocks)
+        for _ in range(_MOST_PASSES if self.variant == "fs" else 1):
+            if not sum(choose_in_turn(b, i, labels, distortion.sample_weight, turns) for i, b in blocks):
+                break
+
+    def _pass_with_means(
+        self, distortion: Any, labels: Labels, centres: Floats, totals: tuple[Floats, Floats], turns: Turns
+    ) -> None:
+        """One pass in which the centres follow every item."""
+        rows = item_rows(distortion)
+        table = centre_table(distortion.best_centres(labels, totals, centres))
+        lengths = np.linalg.norm(totals[0], axis=1) if rows.cosine else totals[1].copy()
+        for start, stop in in_slices(len(labels), self.n_clusters * (1 + len(rows.data) // len(labels))):
+            choose_and_move(rows, start, stop, labels, distortion.sample_weight, turns, table, lengths)
 
     def account(self) -> Account:
         """As in the family; the trace begins where k-means ended."""
@@ -274,8 +237,6 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
         if found.trace is None or not self.gamma:
             return found
         text = "Distances to the centres at the end of k-means, then after each iteration with balance."
-        text = f"{text} {ending_words(self, 'hardly an item changed its cluster')}"
-        trace = replace(
-            found.trace, title="What balance costs", text=text, stride=1.0, ends=("k-means", "end")
-        )
-        return replace(found, trace=trace)
+        words: Any = {"title": "What balance costs", "stride": 1.0, "ends": ("k-means", "end")}
+        words["text"] = f"{text} {ending_words(self, 'hardly an item changed its cluster')}"
+        return replace(found, trace=replace(found.trace, **words))
