@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,25 +38,20 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
 
     It starts where k-means ended (spherical k-means for `metric="cosine"`). Then items choose by distance
     and by the number n of items that a cluster holds: the greatest `(cos + 1) / n**gamma`, or the least
-    `n**gamma * square`. Means follow, and this is repeated. No size is guaranteed: the larger `gamma`, the
-    more alike they are, and 0 is plain k-means.
+    `n**gamma * square`. Means follow, and this is repeated. No size is guaranteed.
 
     Parameters
     ----------
-    n_clusters : int, default 8
-        Number of clusters.
+    n_clusters, metric, n_init, verbose, random_state
+        As in `COPKMeans`; balance goes on from the best start of k-means.
     variant : {"pifs", "fs", "fifs"}
         When counts and means follow. "pifs" (partially incremental): counts after every item, means after
         every pass. "fs": means after as many passes as bring the counts to rest, so that all items have
         chosen by the same counts. "fifs" (fully incremental): counts and means after every item.
     gamma : float, default 0.1
-        Strength of the balance, from 0 to 10; 1 is that of the book. For cosines 0.1 does much already.
-    metric : {"sqeuclidean", "cosine"}
-        Squared distance, or one minus the cosine (centres of unit length; for text).
+        Strength of the balance, from 0 (k-means) to 10; 1 is that of the book. For cosines 0.1 does much.
     init : {"k-means++", "random"} or array of shape (n_clusters, n_features)
         Where a start of k-means begins.
-    n_init, verbose, random_state
-        As in `COPKMeans`; balance goes on from the best start of k-means.
     max_iter : int, default 50
         Most iterations after k-means.
     tol : float, default 1e-3
@@ -66,17 +61,14 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
     ----------
     labels_ : array of shape (n_samples,)
         The cluster of each item, by distance and counts: not always that of the nearest centre.
-    cluster_centers_ : array of shape (n_clusters, n_features)
-        The means; an empty cluster keeps the one it had.
     sizes_ : array of shape (n_clusters,)
         Items in each cluster, or their weight.
-    inertia_, objective_ : float
-        Weighted sum of the squared (or cosine) distances to the centres: what balance is paid with.
     history_ : array
-        That sum at the end of k-means, then after every iteration. It may rise, since it is not what the
+        The objective at the end of k-means, then after every iteration. It may rise, since it is not what the
         items choose by.
-    n_iter_, converged_, violations_
-        As in `COPKMeans`; iterations are those after k-means, unless `gamma` is 0.
+    cluster_centers_, inertia_, objective_, n_iter_, converged_, violations_
+        As in `COPKMeans`; an empty cluster keeps its centre. Iterations are those after k-means, unless
+        `gamma` is 0.
 
     See Also
     --------
@@ -86,17 +78,13 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
     Notes
     -----
     Given the means, a move of "pifs" or "fs" always raises `sum(log(c)) - gamma * sum(log(n!))`, where c is
-    cosine + 1 of an item and its centre, or one over its square; so passes between fixed means end. At the
-    end of those of "fs" no chain of moves from cluster to cluster could gain more than gamma / n for each on
-    its way: the counts are those that all items choose by. (To let all items choose by the counts of the
-    iteration before sends nearly all of them to the smallest cluster and back.) A move of the means may lower
-    that sum.
-
-    With `sample_weight` a count is a sum of weights, and an item is compared with what a cluster would weigh
-    with it. An item of weight 2 is not two items: these may part. Items choose in the order of the rows.
+    cosine + 1 of an item and its centre, or one over its square; so passes between fixed means end. (To let
+    all items choose by the counts of the iteration before sends nearly all of them to the smallest cluster
+    and back.) Items choose in the order of the rows. With `sample_weight` a count is a sum of weights: those
+    of the others in a cluster, and the mean weight for the item itself.
 
     Time O(n k d) an iteration, or by the stored values of sparse rows, which stay sparse; memory O(n + k d)
-    beside X, O(n k) for "fs". Where sizes are a rule and not a wish, take `SizeConstrainedKMeans`.
+    beside X, O(n k) for "fs".
 
     References
     ----------
@@ -122,7 +110,6 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
         source="Banerjee and Ghosh 2004; Constrained Clustering, chapter 8",
     )
     constraint_kinds = frozenset()
-    obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
     # what items choose by falls within a pass, the sum of distances need not
     monotone: ClassVar[bool] = False
     exempt: ClassVar[dict[str, str]] = {
@@ -174,8 +161,8 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
 
         steps = {"n_starts": n_starts, "max_steps": max(self.max_iter, _START["max_iter"])}
         best, _ = best_of_starts(self, X, run, **steps, finish=balance if self.gamma else None)
-        mass = loop.distortion.sample_weight
-        self.sizes_ = np.bincount(best.labels, mass if len(mass) else None, self.n_clusters)
+        weight = loop.distortion.sample_weight
+        self.sizes_ = np.bincount(best.labels, weight if len(weight) else None, self.n_clusters)
         return best
 
     def _balance(self, distortion: Any, begun: LoopOutcome, step: Step) -> LoopOutcome:
@@ -207,29 +194,29 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
         n, d, k = distortion.points.n, distortion.points.d, self.n_clusters
         rows = max(256, _BLOCK // k)
 
-        def block(start: int) -> Floats:
+        def values(start: int) -> Floats:
             m = min(rows, n - start)
-            costs = over_chunks(
+            parts = over_chunks(
                 lambda a, b: distortion.chunk_costs(start + a, start + b, centres), m, chunk_rows(m, k * d, 0)
             )
-            return (2.0 if self.metric == "cosine" else 0.0) - np.vstack(costs)
+            return (2.0 if self.metric == "cosine" else 0.0) - np.vstack(parts)
 
-        blocks: Any = ((start, block(start)) for start in range(0, n, rows))
+        blocks: Any = ((start, values(start)) for start in range(0, n, rows))
         if self.variant == "fs":
             blocks = list(blocks)
         for _ in range(_MOST_PASSES if self.variant == "fs" else 1):
-            if not sum(choose_in_turn(b, i, labels, distortion.sample_weight, turns) for i, b in blocks):
+            if not sum(choose_in_turn(v, at, labels, distortion.sample_weight, turns) for at, v in blocks):
                 break
 
     def _pass_with_means(
         self, distortion: Any, labels: Labels, centres: Floats, totals: tuple[Floats, Floats], turns: Turns
     ) -> None:
         """One pass in which the centres follow every item."""
-        rows = item_rows(distortion)
+        rows, (sums, masses) = item_rows(distortion), totals
         table = centre_table(distortion.best_centres(labels, totals, centres))
-        lengths = np.linalg.norm(totals[0], axis=1) if rows.cosine else totals[1].copy()
-        for start, stop in in_slices(len(labels), self.n_clusters * (1 + len(rows.data) // len(labels))):
-            choose_and_move(rows, start, stop, labels, distortion.sample_weight, turns, table, lengths)
+        lengths = np.linalg.norm(sums, axis=1) if rows.cosine else masses.copy()
+        for part in in_slices(len(labels), self.n_clusters * (1 + len(rows.data) // len(labels))):
+            choose_and_move(rows, *part, labels, distortion.sample_weight, turns, table, lengths)
 
     def account(self) -> Account:
         """As in the family; the trace begins where k-means ended."""

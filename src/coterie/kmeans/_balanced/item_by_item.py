@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from coterie._arrays import NOTHING, Floats, Labels
+from coterie._arrays import NOTHING, Floats
 from coterie._compiled import kernel
 
 # A gain below this share is rounding, and moves nobody; rows of CSR this near are the same.
@@ -195,14 +195,7 @@ def _join(
 
 @kernel
 def choose_and_move(
-    rows: ItemRows,
-    start: int,
-    stop: int,
-    labels: Labels,
-    weight: Any,
-    turns: Turns,
-    centres: CentreTable,
-    lengths: Any,
+    rows: ItemRows, start: int, stop: int, labels: Any, weight: Any, turns: Turns, centres: Any, lengths: Any
 ) -> None:
     """As `choose_in_turn`, but centres follow each item at once; see `_join` for the lengths."""
     values = np.empty(lengths.shape[0])
@@ -216,16 +209,6 @@ def choose_and_move(
             for h in (old, best):
                 add = -step if h == old else step
                 lengths[h] = _join(rows, row, values[h], lengths[h], add, centres, h)
-
-
-@kernel(inline=True)
-def _first_unused(rows: ItemRows, values: Any, square: float, used: int) -> int:
-    """The cluster of an item while some are unused: one whose centre is the item itself, or a new one."""
-    least = 2.0 - _NEAR if rows.cosine else -square * _NEAR * (_NEAR if rows.dense else 1.0)
-    for h in range(used):
-        if values[h] >= least:
-            return h
-    return used
 
 
 @kernel
@@ -246,8 +229,10 @@ def follow_stream(
         square = _compare(rows, row, centres, values)
         clock[0] += 1
         best = 0
-        if clock[1] < k:
-            best = _first_unused(rows, values, square, clock[1])
+        if clock[1] < k:  # a cluster whose centre is the item itself, or a new one
+            same = 2.0 - _NEAR if rows.cosine else -square * _NEAR * (_NEAR if rows.dense else 1.0)
+            while best < clock[1] and values[best] < same:
+                best += 1
             clock[1] = max(clock[1], best + 1)
         else:
             bend = rule.log_weight / clock[0] if rule.over_seen else rule.log_weight

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -41,15 +41,13 @@ class OnlineBalancedKMeans(PrototypeClusterer):
 
     With n the number of items that a cluster has won, an item x joins the cluster of the least
     `n**gamma * |x - c|**2` (frequency sensitive competitive learning, FSCL) or, for `metric="cosine"`, of the
-    greatest `(cos(x, c) + 1) / n**gamma` (sfs). The centre then goes one n-th of the way to x. A `memory`
-    lets old items fade. No size is guaranteed.
+    greatest `(cos(x, c) + 1) / n**gamma` (sfs). The centre then goes one n-th of the way to x. No size is
+    guaranteed.
 
     Parameters
     ----------
-    n_clusters : int, default 8
-        Number of clusters.
-    metric : {"sqeuclidean", "cosine"}
-        Squared distance, or one minus the cosine (centres of unit length; for text).
+    n_clusters, metric, verbose
+        As in `COPKMeans`.
     gamma : float, default 1.0
         Strength of the balance, from 0 to 10; 1 is that of the book, 0 plain competitive learning.
     memory : float or None, default None
@@ -67,8 +65,6 @@ class OnlineBalancedKMeans(PrototypeClusterer):
         Most passes of `fit` over the data.
     tol : float, default 1e-3
         `fit` stops when at most this share of the items joins another cluster than a pass before.
-    verbose : int, default 0
-        As in `COPKMeans`.
     random_state : int, RandomState or None
         Seed of the start of `fit`, and of the order in which it takes the items: one order for all passes.
 
@@ -82,15 +78,13 @@ class OnlineBalancedKMeans(PrototypeClusterer):
         Number of items so far; an item of `fit` once for each pass.
     labels_ : array
         The clusters that the items joined when they came, in the last pass of `fit` or in the last batch of
-        `partial_fit`. They are better balanced than the nearest centres, which `predict` gives and which
-        often fit better.
+        `partial_fit`: better balanced than the nearest centres, which `predict` gives and which often fit
+        better.
     sizes_ : array of shape (n_clusters,)
         Items in each cluster of `labels_`; of `fit` only, as all that follow.
-    inertia_, objective_ : float
-        Sum of the squared (or cosine) distances to the centres of the clusters joined.
     history_ : array
-        That sum at the end of every pass. It may rise, since it is not what the items choose by.
-    n_iter_, converged_, violations_
+        The objective at the end of every pass. It may rise, since it is not what the items choose by.
+    inertia_, objective_, n_iter_, converged_, violations_
         As in `COPKMeans`; an iteration is a pass.
 
     See Also
@@ -128,7 +122,6 @@ class OnlineBalancedKMeans(PrototypeClusterer):
         source="Ahalt et al. 1990; Banerjee and Ghosh 2004; Constrained Clustering, chapter 8",
     )
     constraint_kinds = frozenset()
-    obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
     # what items choose by is not the sum of distances
     monotone: ClassVar[bool] = False
     exempt: ClassVar[dict[str, str]] = {
@@ -164,12 +157,8 @@ class OnlineBalancedKMeans(PrototypeClusterer):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The items; float32 stays float32.
-        y : ignored
-            Present for the API.
-        constraints : None
-            Present for the API; any is refused.
+        X, y, constraints
+            As in `COPKMeans.fit`; any constraint is refused.
 
         Returns
         -------
@@ -206,10 +195,8 @@ class OnlineBalancedKMeans(PrototypeClusterer):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The next items, in their order.
-        y : ignored
-            Present for the API.
+        X, y
+            As in `fit`: the next items, in their order.
 
         Returns
         -------
@@ -242,9 +229,8 @@ class OnlineBalancedKMeans(PrototypeClusterer):
         """The parameters as the kernel reads them."""
         cosine, all_forget = self.metric == "cosine", self.memory is not None and self.decay == "all"
         if cosine and self.log_term == "model":
-            raise ParameterError(
-                'log_term="model" needs metric="sqeuclidean"; for cosines take "book".', "log_term"
-            )
+            message = 'log_term="model" needs metric="sqeuclidean"; for cosines take "book".'
+            raise ParameterError(message, "log_term")
         if tell and all_forget and self.memory < _ENOUGH * self.n_clusters:
             warn_user(
                 f'with decay="all" a memory of {self.memory:g} leaves each of {self.n_clusters} clusters '
