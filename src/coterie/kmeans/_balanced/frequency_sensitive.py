@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,6 @@ from coterie.base import About, Account, Step, best_of_starts, ending_words, ins
 from coterie.constraints import Constraints
 from coterie.distortion import Distortion, refuse_zeros
 from coterie.kmeans._balanced.item_by_item import (
-    Turns,
     centre_table,
     choose_and_move,
     choose_in_turn,
@@ -141,9 +141,6 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
     ) -> None:
         self.__dict__.update({name: value for name, value in locals().items() if name != "self"})
 
-    def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> None:
-        return None
-
     def _loop(self, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
         refuse_zeros(distortion.without_centre(), "has no direction, so no cosine")
         return super()._loop(known, distortion, rng)
@@ -156,11 +153,9 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
         def run(number: int, step: Step) -> LoopOutcome:
             return loop.run(next(begin), **_START, step=step)
 
-        def balance(best: LoopOutcome, step: Step) -> LoopOutcome:
-            return self._balance(loop.distortion, best, step)
-
+        finish = partial(self._balance, loop.distortion) if self.gamma else None
         steps = {"n_starts": n_starts, "max_steps": max(self.max_iter, _START["max_iter"])}
-        best, _ = best_of_starts(self, X, run, **steps, finish=balance if self.gamma else None)
+        best, _ = best_of_starts(self, X, run, **steps, finish=finish)
         weight = loop.distortion.sample_weight
         self.sizes_ = np.bincount(best.labels, weight if len(weight) else None, self.n_clusters)
         return best
@@ -168,28 +163,30 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
     def _balance(self, distortion: Any, begun: LoopOutcome, step: Step) -> LoopOutcome:
         """Pass after pass, from the labels and centres of k-means."""
         labels, centres, history = begun.labels, begun.centres, [begun.inertia]
-        weight = distortion.sample_weight
+        weight, cosine = distortion.sample_weight, self.metric == "cosine"
         unit = float(weight[weight > 0].mean()) if len(weight) else 1.0
-        power = -self.gamma if self.metric == "cosine" else self.gamma
         totals = distortion.totals_of(labels, self.n_clusters)
-        converged, n_iter = False, 0
-        while n_iter < self.max_iter:
-            n_iter += 1
+        converged = False
+        while len(history) <= self.max_iter and not converged:
             before = labels.copy()
-            turns = turns_of(totals[1], power, unit)
+            turns = turns_of(totals[1], -self.gamma if cosine else self.gamma, unit)
             if self.variant == "fifs":
-                self._pass_with_means(distortion, labels, centres, totals, turns)
+                rows = item_rows(distortion)
+                table = centre_table(distortion.best_centres(labels, totals, centres))
+                lengths = np.linalg.norm(totals[0], axis=1) if cosine else totals[1].copy()
+                for part in in_slices(len(labels), self.n_clusters * (1 + len(rows.data) // len(labels))):
+                    choose_and_move(rows, *part, labels, weight, turns, table, lengths)
             else:
                 self._passes(distortion, labels, centres, turns)
             totals = distortion.totals_of(labels, self.n_clusters)
             centres = distortion.best_centres(labels, totals, centres)
             history.append(distortion.inertia(labels, totals, centres))
             converged = bool(np.count_nonzero(labels != before) <= self.tol * len(labels))
-            if step(history[-1]) or converged:
+            if step(history[-1]):
                 break
-        return LoopOutcome(labels, centres, history[-1], history[-1], history, n_iter, converged)
+        return LoopOutcome(labels, centres, history[-1], history[-1], history, len(history) - 1, converged)
 
-    def _passes(self, distortion: Distortion, labels: Labels, centres: Floats, turns: Turns) -> None:
+    def _passes(self, distortion: Distortion, labels: Labels, centres: Floats, turns: Any) -> None:
         """One pass between given centres, or as many as bring the counts to rest (`fs`)."""
         n, d, k = distortion.points.n, distortion.points.d, self.n_clusters
         rows = max(256, _BLOCK // k)
@@ -202,21 +199,10 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
             return (2.0 if self.metric == "cosine" else 0.0) - np.vstack(parts)
 
         blocks: Any = ((start, values(start)) for start in range(0, n, rows))
-        if self.variant == "fs":
-            blocks = list(blocks)
-        for _ in range(_MOST_PASSES if self.variant == "fs" else 1):
+        most, blocks = (_MOST_PASSES, list(blocks)) if self.variant == "fs" else (1, blocks)
+        for _ in range(most):
             if not sum(choose_in_turn(v, at, labels, distortion.sample_weight, turns) for at, v in blocks):
                 break
-
-    def _pass_with_means(
-        self, distortion: Any, labels: Labels, centres: Floats, totals: tuple[Floats, Floats], turns: Turns
-    ) -> None:
-        """One pass in which the centres follow every item."""
-        rows, (sums, masses) = item_rows(distortion), totals
-        table = centre_table(distortion.best_centres(labels, totals, centres))
-        lengths = np.linalg.norm(sums, axis=1) if rows.cosine else masses.copy()
-        for part in in_slices(len(labels), self.n_clusters * (1 + len(rows.data) // len(labels))):
-            choose_and_move(rows, *part, labels, distortion.sample_weight, turns, table, lengths)
 
     def account(self) -> Account:
         """As in the family; the trace begins where k-means ended."""

@@ -80,7 +80,7 @@ def centre_table(centres: Floats) -> CentreTable:
 
 def turns_of(counts: Floats, power: float, unit: float) -> Turns:
     """What `choose_in_turn` keeps; `unit` is what a mean item adds to a count."""
-    return Turns(counts.copy(), (counts + unit) ** power, power, unit)
+    return Turns(counts.copy(), (counts + unit) ** power, float(power), unit)
 
 
 @kernel(inline=True)

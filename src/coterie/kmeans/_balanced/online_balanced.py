@@ -24,13 +24,11 @@ from coterie.base import (
     warn_of_empty_clusters,
     warn_user,
 )
-from coterie.constraints import Constraints
-from coterie.distortion import Distortion, refuse_zeros
-from coterie.distortion._rows import canonical
+from coterie.distortion import refuse_zeros
 from coterie.exceptions import ParameterError
 from coterie.kmeans._balanced.item_by_item import StreamRule, centre_table, follow_stream, item_rows
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
-from coterie.kmeans._engine.starts import CentreStarts, RandomState
+from coterie.kmeans._engine.starts import CentreStarts
 
 # Items that a cluster should remember where all counts forget.
 _ENOUGH = 50
@@ -51,8 +49,7 @@ class OnlineBalancedKMeans(PrototypeClusterer):
     gamma : float, default 1.0
         Strength of the balance, from 0 to 10; 1 is that of the book, 0 plain competitive learning.
     memory : float or None, default None
-        Number L of items, above 1, that a count remembers: each step it loses 1/L of itself before 1 is
-        added, so that t items in a row make L (1 - (1 - 1/L)**t). None: all.
+        Number L of items, above 1, that a count remembers: it loses 1/L before 1 is added. None: all.
     decay : {"winner", "all"}
         Whose count forgets when an item comes: that of the cluster it joins, as in the book, so that all
         counts go to L and balance fades; or all counts, whose sum then goes to L. With "all" each cluster
@@ -77,15 +74,12 @@ class OnlineBalancedKMeans(PrototypeClusterer):
     n_seen_ : int
         Number of items so far; an item of `fit` once for each pass.
     labels_ : array
-        The clusters that the items joined when they came, in the last pass of `fit` or in the last batch of
-        `partial_fit`: better balanced than the nearest centres, which `predict` gives and which often fit
-        better.
+        The clusters that items joined when they came, in the last pass of `fit` or batch of `partial_fit`:
+        better balanced than the nearest centres, which `predict` gives and which often fit better.
     sizes_ : array of shape (n_clusters,)
         Items in each cluster of `labels_`; of `fit` only, as all that follow.
-    history_ : array
-        The objective at the end of every pass. It may rise, since it is not what the items choose by.
-    inertia_, objective_, n_iter_, converged_, violations_
-        As in `COPKMeans`; an iteration is a pass.
+    inertia_, objective_, history_, n_iter_, converged_, violations_
+        As in `COPKMeans`; an iteration is a pass. The objective may rise: it is not what the items choose by.
 
     See Also
     --------
@@ -101,9 +95,7 @@ class OnlineBalancedKMeans(PrototypeClusterer):
 
     References
     ----------
-    Ahalt, Krishnamurthy, Chen and Melton 1990 (FSCL); Banerjee and Ghosh 2004, Frequency-sensitive
-    competitive learning for scalable balanced clustering; Basu, Davidson and Wagstaff (eds.), Constrained
-    Clustering, chapter 8.
+    Ahalt, Krishnamurthy, Chen and Melton 1990 (FSCL); Banerjee and Ghosh, Constrained Clustering, chapter 8.
 
     Examples
     --------
@@ -206,7 +198,7 @@ class OnlineBalancedKMeans(PrototypeClusterer):
         begins = not hasattr(self, "cluster_centers_")
         X = validate_data(self, X, reset=begins, **CHECKS_OF_ROWS)
         rule = self._rule(X.shape[1], tell=begins)
-        distortion = self._read(canonical(X))
+        distortion = self._read(X)
         if begins:
             self._begin_stream(np.zeros((self.n_clusters, X.shape[1])), 0.0)
         for name, value in self._begun_with.items():
@@ -215,9 +207,6 @@ class OnlineBalancedKMeans(PrototypeClusterer):
                 raise ParameterError(f"{told}; set it back, or begin again with fit.", name)
         self._follow(distortion, np.arange(X.shape[0]), rule)
         return self
-
-    def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> None:
-        return None
 
     def _read(self, X: Any) -> Any:
         distortion = self._measure(X)
@@ -239,14 +228,10 @@ class OnlineBalancedKMeans(PrototypeClusterer):
                 UserWarning,
             )
         # the greatest wins, so that a cost is counted as its negative
-        sign = {"none": 0.0, "book": -1.0, "model": 1.0}[self.log_term]
-        return StreamRule(
-            power=float(-self.gamma if cosine else self.gamma),
-            keep=1.0 - 1.0 / (self.memory or np.inf),
-            all_forget=all_forget,
-            log_weight=sign / (d * (self.memory or 1.0)) if cosine else sign * d,
-            over_seen=cosine and self.memory is None,
-        )
+        bend = {"none": 0.0, "book": -1.0, "model": 1.0}[self.log_term]
+        bend = bend / (d * (self.memory or 1.0)) if cosine else bend * d
+        power, keep = float(-self.gamma if cosine else self.gamma), 1.0 - 1.0 / (self.memory or np.inf)
+        return StreamRule(power, keep, all_forget, bend, cosine and self.memory is None)
 
     def _begin_stream(self, centres: Floats, count: float) -> None:
         """Forget all; begin with centres that have won so much each."""
@@ -274,8 +259,7 @@ class OnlineBalancedKMeans(PrototypeClusterer):
         found = super().account()
         if found.trace is None:
             return found
+        words: Any = {"title": "The objective after each pass", "step": "pass", "ends": ("first pass", "end")}
         text = "Distances to the centres of the clusters that items joined, at the end of each pass."
-        at_rest = "hardly an item joined another cluster than a pass before"
-        axis: Any = {"step": "pass", "first": 1.0, "stride": 1.0, "ends": ("first pass", "end")}
-        title, text = "The objective after each pass", f"{text} {ending_words(self, at_rest)}"
-        return replace(found, trace=replace(found.trace, title=title, text=text, **axis))
+        text += " " + ending_words(self, "hardly an item joined another cluster than a pass before")
+        return replace(found, trace=replace(found.trace, text=text, first=1.0, stride=1.0, **words))
