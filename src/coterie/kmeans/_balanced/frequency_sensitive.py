@@ -15,11 +15,11 @@ from coterie.base import About, Account, Step, best_of_starts, ending_words, ins
 from coterie.constraints import Constraints
 from coterie.distortion import Distortion, refuse_zeros
 from coterie.kmeans._balanced.item_by_item import (
+    Turns,
     centre_table,
     choose_and_move,
     choose_in_turn,
     item_rows,
-    turns_of,
 )
 from coterie.kmeans._engine.loop import LoopOutcome, PrototypeLoop
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
@@ -165,11 +165,12 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
         labels, centres, history = begun.labels, begun.centres, [begun.inertia]
         weight, cosine = distortion.sample_weight, self.metric == "cosine"
         unit = float(weight[weight > 0].mean()) if len(weight) else 1.0
+        power = float(-self.gamma if cosine else self.gamma)
         totals = distortion.totals_of(labels, self.n_clusters)
         converged = False
         while len(history) <= self.max_iter and not converged:
             before = labels.copy()
-            turns = turns_of(totals[1], -self.gamma if cosine else self.gamma, unit)
+            turns = Turns(totals[1].copy(), (totals[1] + unit) ** power, power, unit)
             if self.variant == "fifs":
                 rows = item_rows(distortion)
                 table = centre_table(distortion.best_centres(labels, totals, centres))
@@ -186,7 +187,7 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
                 break
         return LoopOutcome(labels, centres, history[-1], history[-1], history, len(history) - 1, converged)
 
-    def _passes(self, distortion: Distortion, labels: Labels, centres: Floats, turns: Any) -> None:
+    def _passes(self, distortion: Distortion, labels: Labels, centres: Floats, turns: Turns) -> None:
         """One pass between given centres, or as many as bring the counts to rest (`fs`)."""
         n, d, k = distortion.points.n, distortion.points.d, self.n_clusters
         rows = max(256, _BLOCK // k)

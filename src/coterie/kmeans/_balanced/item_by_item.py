@@ -45,12 +45,12 @@ class CentreTable(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """Counts of the clusters, and `(counts + unit)**power`: an item is compared as if it were a mean one."""
+    """Counts of the clusters, and what they are for an item that comes: its own weight counts as the mean."""
 
     counts: Any
-    ahead: Any
+    ahead: Any  # (counts + unit)**power
     power: float
-    unit: float
+    unit: float  # the mean weight of an item
 
 
 class StreamRule(NamedTuple):
@@ -76,11 +76,6 @@ def item_rows(distortion: Any) -> ItemRows:
 def centre_table(centres: Floats) -> CentreTable:
     """Centres that can follow single items."""
     return CentreTable(np.array(centres.T, order="C"), np.ones(len(centres)), (centres**2).sum(axis=1))
-
-
-def turns_of(counts: Floats, power: float, unit: float) -> Turns:
-    """What `choose_in_turn` keeps; `unit` is what a mean item adds to a count."""
-    return Turns(counts.copy(), (counts + unit) ** power, float(power), unit)
 
 
 @kernel(inline=True)
@@ -125,7 +120,7 @@ def choose_in_turn(values: Any, start: int, labels: Any, weight: Any, turns: Tur
 def _compare(rows: ItemRows, row: int, centres: CentreTable, out: Any) -> float:
     """Write cosine + 1, or minus the square, of a row with all centres; returns the row's own square."""
     low, high = rows.indptr[row], rows.indptr[row + 1]
-    table, scale = centres.table, centres.scale
+    table, scale, squares = centres
     k = out.shape[0]
     factor = rows.scale[row] if rows.cosine else 1.0
     square = 0.0
@@ -146,11 +141,8 @@ def _compare(rows: ItemRows, row: int, centres: CentreTable, out: Any) -> float:
         for h in range(k):
             out[h] += value * table[j, h]
     for h in range(k):
-        out[h] *= scale[h]
-        if rows.cosine:
-            out[h] += 1.0
-        else:
-            out[h] = min(2.0 * out[h] - square - scale[h] * scale[h] * centres.squares[h], 0.0)
+        dot = scale[h] * out[h]
+        out[h] = dot + 1.0 if rows.cosine else min(2.0 * dot - square - scale[h] ** 2 * squares[h], 0.0)
     return square
 
 
