@@ -274,12 +274,16 @@ class Distortion(ABC):
         own = self.cost_to_assigned(np.maximum(labels, 0), self.centres_of(labels, k))
         return float(own[labels >= 0].sum())
 
+    def block_costs(self, start: int, stop: int, centres: Floats) -> Floats:
+        """`chunk_costs` of many rows, on all threads."""
+        rows = chunk_rows(stop - start, 8 * self.points.d, 0)
+        return np.vstack(
+            over_chunks(lambda a, b: self.chunk_costs(start + a, start + b, centres), stop - start, rows)
+        )
+
     def distances_to(self, centres: Floats) -> Floats:
         """The cost of each row with each centre."""
-        n, d = self.points.n, self.points.d
-        return np.vstack(
-            over_chunks(lambda a, b: self.chunk_costs(a, b, centres), n, chunk_rows(n, 8 * d, 0))
-        )
+        return self.block_costs(0, self.points.n, centres)
 
     @classmethod
     def distances(cls, X: Any, centres: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from coterie._arrays import Floats, Labels
-from coterie._compiled import chunk_rows, in_slices, over_chunks
+from coterie._compiled import in_slices
 from coterie.base import About, Account, Step, best_of_starts, ending_words, instance, one_of, real
 from coterie.constraints import Constraints
 from coterie.distortion import Distortion, refuse_zeros
@@ -63,12 +63,9 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
         The cluster of each item, by distance and counts: not always that of the nearest centre.
     sizes_ : array of shape (n_clusters,)
         Items in each cluster, or their weight.
-    history_ : array
-        The objective at the end of k-means, then after every iteration. It may rise, since it is not what the
-        items choose by.
-    cluster_centers_, inertia_, objective_, n_iter_, converged_, violations_
-        As in `COPKMeans`; an empty cluster keeps its centre. Iterations are those after k-means, unless
-        `gamma` is 0.
+    cluster_centers_, inertia_, objective_, history_, n_iter_, converged_, violations_
+        As in `COPKMeans`; an empty cluster keeps its centre. History and iterations begin where k-means ended,
+        unless `gamma` is 0; the objective may rise, since it is not what the items choose by.
 
     See Also
     --------
@@ -189,19 +186,12 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
 
     def _passes(self, distortion: Distortion, labels: Labels, centres: Floats, turns: Turns) -> None:
         """One pass between given centres, or as many as bring the counts to rest (`fs`)."""
-        n, d, k = distortion.points.n, distortion.points.d, self.n_clusters
-        rows = max(256, _BLOCK // k)
-
-        def values(start: int) -> Floats:
-            m = min(rows, n - start)
-            parts = over_chunks(
-                lambda a, b: distortion.chunk_costs(start + a, start + b, centres), m, chunk_rows(m, k * d, 0)
-            )
-            return (2.0 if self.metric == "cosine" else 0.0) - np.vstack(parts)
-
-        blocks: Any = ((start, values(start)) for start in range(0, n, rows))
-        most, blocks = (_MOST_PASSES, list(blocks)) if self.variant == "fs" else (1, blocks)
-        for _ in range(most):
+        n, rows = distortion.points.n, max(256, _BLOCK // self.n_clusters)
+        most = 2.0 if self.metric == "cosine" else 0.0
+        starts = range(0, n, rows)
+        blocks: Any = ((at, most - distortion.block_costs(at, min(at + rows, n), centres)) for at in starts)
+        n_passes, blocks = (_MOST_PASSES, list(blocks)) if self.variant == "fs" else (1, blocks)
+        for _ in range(n_passes):
             if not sum(choose_in_turn(v, at, labels, distortion.sample_weight, turns) for at, v in blocks):
                 break
 

@@ -1,8 +1,7 @@
 """Items that choose their cluster one after the other, by how near it is and by how many it holds.
 
-The larger count, the smaller chance: by cosine the greatest `(cos + 1) * count**-gamma` wins, by squared
-distance the greatest `-square * count**gamma`. So every kernel takes a `power` of the counts, and looks for
-the greatest product. Tables of centres lie features first, so that all clusters are compared in one sweep
+The greatest `value * count**power` wins: by cosine `(cos + 1) * count**-gamma`, by squared distance
+`-square * count**gamma`. Tables of centres lie features first, so that all clusters are compared in one sweep
 over a row, dense or CSR, in O(k) times its stored values.
 """
 
