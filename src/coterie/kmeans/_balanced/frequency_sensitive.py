@@ -64,7 +64,7 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
     sizes_ : array of shape (n_clusters,)
         Items in each cluster, or their weight.
     cluster_centers_, inertia_, objective_, history_, n_iter_, converged_, violations_
-        As in `COPKMeans`; an empty cluster keeps its centre. History and iterations begin where k-means ended,
+        As in `COPKMeans`; an empty cluster keeps its centre. History and iterations go on from k-means,
         unless `gamma` is 0; the objective may rise, since it is not what the items choose by.
 
     See Also
