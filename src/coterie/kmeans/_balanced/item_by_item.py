@@ -141,7 +141,7 @@ def _compare(rows: ItemRows, row: int, centres: CentreTable, out: Any) -> float:
             out[h] += value * table[j, h]
     for h in range(k):
         dot = scale[h] * out[h]
-        out[h] = dot + 1.0 if rows.cosine else min(2.0 * dot - square - scale[h] ** 2 * squares[h], 0.0)
+        out[h] = dot + 1.0 if rows.cosine else min(2.0 * dot - square - scale[h] * scale[h] * squares[h], 0.0)
     return square
 
 
