@@ -19,10 +19,10 @@ SHARES = [0.6, 0.25, 0.15]
 COLD = {"annealing": False, "n_init": 1, "weights_update": "balanced", "random_state": 0}
 
 
-def balanced(A, target, T=1.0, **begin):
+def balanced(A, target, T=1.0):
     """Log weights and shares."""
-    target = np.asarray(target, dtype=float)
-    log_weights, gap = balanced_log_weights(DensityRows.of_items(A), target, T, **begin)
+    target, ones = np.asarray(target, dtype=float), np.ones(len(A))
+    log_weights, gap = balanced_log_weights(DensityRows(A, ones, ones), target, T, np.zeros(len(target)))
     P = oracle.shares(A, log_weights, T)
     assert gap == pytest.approx(np.abs(P.sum(axis=0) / target - 1).max(), abs=1e-9)
     return log_weights, P
@@ -223,11 +223,14 @@ def test_all_items_labelled_and_one_component(seed):
     ("target", "message"),
     [
         ([0.5, 0.5], r"target_sizes has shape \(2,\), but n_components=3 sizes are needed"),
-        ([0.5, 0.3, 0.3], "target_sizes sum to 1.1; give shares that sum to 1, or numbers .* sum to 100"),
-        ([50, 30, 30], "target_sizes sum to 110; give shares"),
-        ([60, 40, 0], r"target_sizes\[2\] is 0; sizes must be finite and above 0"),
-        ([60, np.nan, 40], r"target_sizes\[1\] is nan"),
-        ("equal", "target_sizes must be numbers"),
+        (
+            [0.5, 0.3, 0.3],
+            "shares that sum to 1 or numbers of items that sum to 100; got .* whose sum is 1.1",
+        ),
+        ([50, 30, 30], "target_sizes must be above 0, shares .* whose sum is 110"),
+        ([60, 40, 0], r"target_sizes must be above 0.* got \[60.0, 40.0, 0.0\]"),
+        ([60, np.nan, 40], r"target_sizes must be above 0.* got \[60.0, nan, 40.0\]"),
+        ("equal", "target_sizes must be an array of numbers"),
     ],
 )
 def test_bad_targets(target, message, seed):

@@ -17,12 +17,7 @@ from coterie.constraints._model import log_odds
 from coterie.exceptions import ParameterError, ViolatedConstraintsWarning
 from coterie.mixture._emissions.emission import Emission, Multinomial, SquaredError
 from coterie.mixture._emissions.von_mises_fisher import VonMisesFisher
-from coterie.mixture._engine.balance import (
-    PROMISED,
-    BalancedWeights,
-    check_room,
-    read_targets,
-)
+from coterie.mixture._engine.balance import PROMISED, BalancedWeights, read_targets
 from coterie.mixture._engine.em import EMOutcome, Expectation, Model, Sample, WeightStep, expect, run_em
 from coterie.mixture._engine.mixture import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
 from coterie.mixture._engine.starts import given_weights
@@ -239,10 +234,9 @@ class MeanFieldMixture(MixtureClusterer):
                 "precisions_init."
             )
         if not self._emission().density and self.weights_update in ("unconstrained", "fixed", "balanced"):
-            instead = "; SizeConstrainedKMeans keeps sizes" if self.weights_update == "balanced" else ""
             raise ValueError(
-                f"weights_update={self.weights_update!r} needs a density; squared errors have no weights"
-                f"{instead}."
+                f"weights_update={self.weights_update!r} needs a density; squared errors have no weights. "
+                "SizeConstrainedKMeans keeps sizes."
             )
         if self.target_sizes is not None and self.weights_update != "balanced":
             raise ParameterError(
@@ -251,22 +245,15 @@ class MeanFieldMixture(MixtureClusterer):
                 "target_sizes",
                 "weights_update",
             )
+        if self.eta == 0 and self.weights_update == "balanced":
+            raise ParameterError(
+                "eta=0 leaves out items that constraints name, and weights_update='balanced' counts them.",
+                "eta",
+                "weights_update",
+            )
         self.__dict__.pop("eta_curve_", None)
         self.eta_ = self._select_eta(X, constraints) if self.eta == "select" else float(self.eta)
         return super()._run(X, constraints)
-
-    def _read(self, X: Any, constraints: Any, before: Model | None) -> tuple[Sample, Constraints, Emission]:
-        data, known, emission = super()._read(X, constraints, before)
-        if self.weights_update == "balanced":
-            data.target = read_targets(self.target_sizes, data.n, self.n_components)
-            if not self.eta_ and len(data.network.items):
-                raise ParameterError(
-                    "eta=0 leaves out items that constraints name, and weights_update='balanced' counts them "
-                    "in the sizes; set eta above 0.",
-                    "eta",
-                    "weights_update",
-                )
-        return data, known, emission
 
     # ---- the parts ------------------------------------------------------------------------------------
 
@@ -312,7 +299,6 @@ class MeanFieldMixture(MixtureClusterer):
 
     def _weights(self, data: Sample, known: Constraints, inference: Inference | None) -> WeightStep:
         if data.target is not None:
-            check_room(data.target, data, known, inference)
             return BalancedWeights(data.target, self.eta_)
         return PLAIN_WEIGHTS.get(self.weights_update, JointWeights)()
 
@@ -323,6 +309,8 @@ class MeanFieldMixture(MixtureClusterer):
             model.temperature = model.emission.coldest()
             return model
 
+        if self.weights_update == "balanced":
+            data.target = read_targets(self.target_sizes, data, known)
         plain = super()._begin_at(before, data, known, emission, rng)
         if before is not None or not self.annealing:
             return lambda: cold(plain())
@@ -371,11 +359,12 @@ class MeanFieldMixture(MixtureClusterer):
         # a weight that runs ahead takes all items with it: they are learned when the components have parted
         held = FixedWeights() if len(path) > 1 and data.target is None else weights
 
+        if isinstance(weights, BalancedWeights):
+            find = weights.find(data, inference)
+        else:
+            find = self._find(data, inference)
+
         def run(model: Model, max_iter: int, tol: float, weights: WeightStep = held) -> EMOutcome:
-            if isinstance(weights, BalancedWeights):
-                find = weights.find(data, inference)
-            else:
-                find = self._find(data, inference)
             return run_em(model, find, weights, n_items=data.n, max_iter=max_iter, tol=tol, step=step)
 
         passed, n_iter = [], 0
@@ -432,7 +421,7 @@ class MeanFieldMixture(MixtureClusterer):
             emission.means = np.where(again[:, None], shaken, emission.means)
 
     def _find(self, data: Sample, inference: Inference | None) -> Callable[[Model, int], Expectation]:
-        core_prior = float(self.weights_update != "unconstrained")
+        core_prior = self.weights_update != "unconstrained"
         return lambda model, iteration: expect(data, model, inference, eta=self.eta_, core_prior=core_prior)
 
     def _keep(self, best: EMOutcome, data: Sample, inference: Inference | None, weights: WeightStep) -> None:
