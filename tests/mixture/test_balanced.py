@@ -222,14 +222,14 @@ def test_all_items_labelled_and_one_component(seed):
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ([0.5, 0.5], r"target_sizes has shape \(2,\), but n_components=3 sizes are needed"),
+        ([0.5, 0.5], r"target_sizes must be n_components=3 sizes above 0: .* got \[0.5, 0.5\]"),
         (
             [0.5, 0.3, 0.3],
-            "shares that sum to 1 or numbers of items that sum to 100; got .* whose sum is 1.1",
+            "shares that sum to 1, or numbers of items that sum to 100; got .* whose sum is 1.1",
         ),
-        ([50, 30, 30], "target_sizes must be above 0, shares .* whose sum is 110"),
-        ([60, 40, 0], r"target_sizes must be above 0.* got \[60.0, 40.0, 0.0\]"),
-        ([60, np.nan, 40], r"target_sizes must be above 0.* got \[60.0, nan, 40.0\]"),
+        ([50, 30, 30], "target_sizes must be n_components=3 sizes.* whose sum is 110"),
+        ([60, 40, 0], r"target_sizes must be .* above 0.* got \[60.0, 40.0, 0.0\]"),
+        ([60, np.nan, 40], r"target_sizes must be .* above 0.* got \[60.0, nan, 40.0\]"),
         ("equal", "target_sizes must be an array of numbers"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -56,9 +57,8 @@ class MeanFieldMixture(MixtureClusterer):
     emission : {"gaussian", "squared-error", "multinomial", "von-mises-fisher"} or Emission
         What a component says about items: Gaussian densities (the default); squared distances, as in k-means
         (the temperature then falls to zero, and `weight` is in units of squared distances); counts of words;
-        directions of rows, as in spherical k-means, all components equally concentrated: as the clusters of
-        spherical k-means are, or as `coterie.mixture.VonMisesFisher(concentration)` says. Counts and
-        directions may be sparse.
+        directions, all components as concentrated as clusters of spherical k-means are, or as
+        `coterie.mixture.VonMisesFisher(concentration)` says. The last two may be sparse.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default "auto"
         Of Gaussian components, as in `ConstrainedGaussianMixture`.
     weight : float or pair of floats, default 3.0
@@ -71,8 +71,7 @@ class MeanFieldMixture(MixtureClusterer):
     weights_update : {"joint", "uniform", "unconstrained", "fixed", "balanced"}, default "joint"
         Mixing weights of densities: shares of all items; equal, as in the chapter; shares of items that no
         constraint names, for which alone they count; or as `weights_init` has them. They are learned last,
-        when the components have parted. "balanced": such that the expected sizes are `target_sizes` at every
-        temperature (chapter 8); `weights_init` is not used.
+        when the components have parted. "balanced": such that expected sizes are always `target_sizes`.
     target_sizes : None or array of shape (n_components,), default None
         With "balanced": shares that sum to 1, or numbers of items that sum to n_samples, all above 0; None
         for equal sizes. With labels they go by the sorted classes; without, large clusters take large sizes.
@@ -123,11 +122,9 @@ class MeanFieldMixture(MixtureClusterer):
     100 to 200 iterations in all; memory O(n k) beside X. The paper's general loss on labels is left out.
     Kernels (Remark 5.3): fit the first components of kernel PCA with `covariance_type="tied"`.
 
-    "balanced" holds the sums of `responsibilities_` at the targets, to a millionth; `labels_` are the most
-    probable ones, and only about as many. `coterie.assign.size_constrained_assignment` makes labels of them
-    whose sizes are exact, as below; with hard sizes from the start, use `SizeConstrainedKMeans`. `weights_`
-    are what makes the sizes so, not the sizes. Each step of the weights takes time O(n k^2) more, some 3 to
-    10 an iteration (chapter 8, (8.17) and (8.18)).
+    "balanced" holds the sums of `responsibilities_` at the targets, to a millionth, in time O(n k^2) more;
+    sizes of `labels_` are near, and can be made exact as below. `weights_` make the sizes so, they are not
+    the sizes. For hard sizes from the start use `SizeConstrainedKMeans`.
 
     References
     ----------
@@ -299,7 +296,7 @@ class MeanFieldMixture(MixtureClusterer):
 
     def _weights(self, data: Sample, known: Constraints, inference: Inference | None) -> WeightStep:
         if data.target is not None:
-            return BalancedWeights(data.target, self.eta_)
+            return BalancedWeights(data, data.target, self.eta_)
         return PLAIN_WEIGHTS.get(self.weights_update, JointWeights)()
 
     def _begin_at(
@@ -359,10 +356,9 @@ class MeanFieldMixture(MixtureClusterer):
         # a weight that runs ahead takes all items with it: they are learned when the components have parted
         held = FixedWeights() if len(path) > 1 and data.target is None else weights
 
+        find = self._find(data, inference)
         if isinstance(weights, BalancedWeights):
-            find = weights.find(data, inference)
-        else:
-            find = self._find(data, inference)
+            find = partial(weights.find, inference)
 
         def run(model: Model, max_iter: int, tol: float, weights: WeightStep = held) -> EMOutcome:
             return run_em(model, find, weights, n_items=data.n, max_iter=max_iter, tol=tol, step=step)

@@ -18,7 +18,6 @@ O(n k).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,9 +128,12 @@ class BalancedWeights(FixedWeights):
 
     kind = "balanced"
 
-    def __init__(self, target: Floats, eta: float) -> None:
-        self.target, self.eta = target, eta
+    def __init__(self, data: Sample, target: Floats, eta: float) -> None:
+        self.data, self.target, self.eta = data, target, eta
         self.log_shares: Floats = np.log(target / target.sum())
+        network = data.network
+        self._field = MeanField(network.n_units, network.k, network.ends, network.beta)
+        self._barred = ~_allowed(network)
 
     def start(self, log_weights: Floats) -> Floats:
         """The shares of the targets; units begin anew."""
@@ -142,37 +144,23 @@ class BalancedWeights(FixedWeights):
         """What makes the objective a bound on that of the mixture whose weights are the targets' shares."""
         return float(self.target @ (log_weights - self.log_shares))
 
-    def find(self, data: Sample, inference: Inference | None) -> Callable[[Model, int], Expectation]:
+    def find(self, inference: Inference | None, model: Model, iteration: int) -> Expectation:
         """The E-step, which sets the weights of the model."""
-        network, density = data.network, np.empty((data.n, data.network.k))
-        field = MeanField(network.n_units, network.k, network.ends, network.beta)
-        barred = ~_allowed(network)
+        data, density = self.data, np.empty((self.data.n, model.emission.k))
 
-        def one_step(model: Model, iteration: int) -> Expectation:
-            def fill(start: int, stop: int) -> None:
-                density[start:stop] = model.emission.log_prob(data.X[start:stop])
+        def fill(start: int, stop: int) -> None:
+            density[start:stop] = model.emission.log_prob(data.X[start:stop])
 
-            over_chunks(fill, data.n, rows_per_chunk(data.d))
-            free = density[data.is_free]
-            if inference is None:
-                rows = DensityRows(free, np.ones(data.n), np.ones(data.n))
-                model.log_weights = self._balanced(rows, model)
-                return expect(data, model, None)
-            own = network.gather(density[network.items])
-            own[barred] = -np.inf
-            answer = self._move_units(free, own, field, model, inference)
-            return expect(data, model, inference, eta=self.eta, answer=answer)
+        over_chunks(fill, data.n, rows_per_chunk(data.d))
+        own = data.network.gather(density[data.network.items])
+        own[self._barred] = -np.inf
+        answer = self._balance(density[data.is_free], own, model, inference)
+        return expect(data, model, inference, eta=self.eta, answer=answer)
 
-        return one_step
-
-    def _balanced(self, rows: DensityRows, model: Model) -> Floats:
-        return balanced_log_weights(rows, self.target, model.temperature, model.log_weights)[0]
-
-    def _move_units(
-        self, free: Floats, own: Floats, field: MeanField, model: Model, inference: Inference
-    ) -> Answer:
-        """Better probabilities of the units, and weights with which sizes are right."""
-        network, cold, ones = inference.network, 1.0 / model.temperature, np.ones(len(free))
+    def _balance(self, free: Floats, own: Floats, model: Model, inference: Inference | None) -> Answer:
+        """Find the weights and move the units, from log-densities of free items and of units."""
+        network, field = self.data.network, self._field
+        cold, ones = 1.0 / model.temperature, np.ones(len(free))
         coupling = field.graph(own * cold, cold)
         # two labels that are opposites in a unit: what is not on one side is on the other
         same, opposite = network.exponent.T
@@ -187,20 +175,20 @@ class BalancedWeights(FixedWeights):
                 np.concatenate([ones, self.eta * times]),
                 float(opposite.sum()),
             )
-            found = self._balanced(rows, model)
+            found, _ = balanced_log_weights(rows, self.target, model.temperature, model.log_weights)
             return found, normalise((potential + slope[:, None] * found) * cold)[0]
 
         most = 0.5 * np.asarray(abs(coupling).sum(axis=1)).ravel()
         chance, price = own if self._chance is None else self._chance, np.zeros(len(own))
-        for _ in range(_TURNS_TO_BEGIN if self._chance is None else 0):
-            # plain mean field, at weights that come nearer to what the sizes ask for
-            prior = network.prior(model.log_weights) / self.eta
-            chance = inference.infer((own + prior) * cold, cold).marginals
-            model.log_weights = 0.5 * (model.log_weights + moved(chance, price)[0])
+        if inference is not None and self._chance is None:
+            for _ in range(_TURNS_TO_BEGIN):  # at weights that come nearer to what the sizes ask for
+                prior = network.prior(model.log_weights) / self.eta
+                chance = inference.infer((own + prior) * cold, cold).marginals
+                model.log_weights = 0.5 * (model.log_weights + moved(chance, price)[0])
         for left in reversed(range(_MOVES)):
             log_weights, new = moved(chance, price)
             change = new - chance
-            still = np.abs(change).max() < _STILL
+            still = np.abs(change).max(initial=0.0) < _STILL
             gain = price * rel_entr(new, np.maximum(chance, _LEAST)).sum(axis=1)
             gain += 0.5 * (change * (coupling @ change)).sum(axis=1)
             if gain.sum() < 0.0 and not still and (price < most).any():
@@ -231,18 +219,14 @@ def read_targets(values: Any, data: Sample, known: Constraints) -> Floats:
     """Target sizes: equal ones, shares that sum to 1, or numbers of items; what is sure must leave room."""
     n, k, network = data.n, data.network.k, data.network
     target = np.full(k, n / k) if values is None else numbers(values, "target_sizes")
-    if target.shape != (k,):
+    total = float(target.sum())
+    sums_up = min(abs(total - 1.0), abs(total - n) / n) <= PROMISED
+    if target.shape != (k,) or not (target > 0).all() or not sums_up:
         raise ParameterError(
-            f"target_sizes has shape {target.shape}, but n_components={k} sizes are needed.",
+            f"target_sizes must be n_components={k} sizes above 0: shares that sum to 1, or numbers of items "
+            f"that sum to {n}; got {target.tolist()}, whose sum is {total:g}.",
             "target_sizes",
             "n_components",
-        )
-    total = float(target.sum())
-    if not (target > 0).all() or not min(abs(total - 1.0), abs(total - n) / n) <= PROMISED:
-        raise ParameterError(
-            f"target_sizes must be above 0, shares that sum to 1 or numbers of items that sum to {n}; got "
-            f"{target.tolist()}, whose sum is {total:g}.",
-            "target_sizes",
         )
     target = target * (n / total)
     may = _allowed(network)

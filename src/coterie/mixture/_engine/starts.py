@@ -131,9 +131,8 @@ def _by_target(labels: Index, target: Floats, known: Index) -> Index:
     """Labels with new numbers: the larger a cluster, the larger its target; known numbers stay."""
     number = np.arange(len(target))
     loose = np.setdiff1d(number, known)
-    sizes = np.bincount(labels, minlength=len(target))
-    by_size, by_target = (loose[np.argsort(key[loose], kind="stable")] for key in (sizes, target))
-    number[by_size] = by_target
+    sizes = np.bincount(labels, minlength=len(target))[loose]
+    number[loose[np.argsort(sizes, kind="stable")]] = loose[np.argsort(target[loose], kind="stable")]
     return number[labels]
 
 
