@@ -209,6 +209,16 @@ def test_units_larger_than_a_target(chain, seed):
     held(MeanFieldMixture(2, **COLD).fit(X, constraints=links))
 
 
+def test_what_labels_and_hard_pairs_forbid_stays_so(seed):
+    """However much room a component has."""
+    X, _ = unequal(seed, 60)
+    parted = Constraints([], [(0, j) for j in range(1, 30)], n_items=60, hard=True)
+    one = Constraints.from_labels(np.where(np.arange(60) == 0, 0, -1))
+    model = MeanFieldMixture(3, target_sizes=[30, 10, 20], **COLD).fit(X, constraints=parted | one)
+    held(model, [30, 10, 20])
+    np.testing.assert_array_equal(model.responsibilities_[1:30, 0], 0.0)
+
+
 def test_all_items_labelled_and_one_component(seed):
     X, y = unequal(seed)
     model = MeanFieldMixture(3, target_sizes=SIZES, **COLD).fit(X, constraints=y)
