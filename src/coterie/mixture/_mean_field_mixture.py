@@ -123,8 +123,9 @@ class MeanFieldMixture(MixtureClusterer):
     Kernels (Remark 5.3): fit the first components of kernel PCA with `covariance_type="tied"`.
 
     "balanced" holds the sums of `responsibilities_` at the targets, to a millionth, in time O(n k^2) more;
-    sizes of `labels_` are near, and can be made exact as below. `weights_` make the sizes so, they are not
-    the sizes. For hard sizes from the start use `SizeConstrainedKMeans`.
+    sizes of `labels_` are near. `weights_` make the sizes so, they are not the sizes. For exact sizes pass
+    minus the logarithms of `responsibilities_` to `coterie.assign.size_constrained_assignment`, or use
+    `SizeConstrainedKMeans` from the start.
 
     References
     ----------
@@ -144,15 +145,11 @@ class MeanFieldMixture(MixtureClusterer):
     >>> bool((left == left[0]).mean() > 0.95)
     True
 
-    Three clusters of equal size, expected and then exact:
+    Three clusters of equal expected size:
 
-    >>> from coterie.assign import size_constrained_assignment
     >>> model = MeanFieldMixture(3, weights_update="balanced", random_state=0).fit(X[:90])
     >>> model.responsibilities_.sum(axis=0).round(6)
     array([30., 30., 30.])
-    >>> costs = -np.log(np.maximum(model.responsibilities_, 1e-300))
-    >>> np.bincount(size_constrained_assignment(costs, size_min=30, size_max=30).labels)
-    array([30, 30, 30])
     """
 
     about = About(

@@ -22,8 +22,8 @@ from coterie.distortion import refuse_zeros
 from coterie.kmeans import COPKMeans
 from coterie.mixture._emissions.emission import Emission, Statistics
 
-# Iterations of the k-means whose clusters tell the concentration, and the closest that these may be.
-_KMEANS_STEPS, _CLOSEST = 30, 1.0 - 1e-6
+# The largest mean cosine in clusters that tell the concentration.
+_CLOSEST = 1.0 - 1e-6
 
 
 def vmf_log_normalizer(d: int, kappa: float) -> float:
@@ -84,7 +84,7 @@ class VonMisesFisher(Emission):
         self._hottest = max(1.25 * self.concentration * widest / max(resultant, 1e-12), 1.0)
 
     def _estimate(self, X: Any, k: int) -> float:
-        plain = COPKMeans(k, n_init=1, max_iter=_KMEANS_STEPS, metric="cosine", random_state=0)
+        plain = COPKMeans(k, n_init=1, max_iter=30, metric="cosine", random_state=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             cosine = min(1.0 - plain.fit(X).objective_ / X.shape[0], _CLOSEST)
