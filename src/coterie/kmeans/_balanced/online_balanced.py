@@ -34,6 +34,8 @@ from coterie.kmeans._engine.starts import CentreStarts, RandomState
 
 # Items that a cluster should remember where all counts forget.
 _ENOUGH = 50
+# What `fit` tells of its labels.
+_OF_FIT = ("sizes_", "inertia_", "objective_", "history_", "n_iter_", "converged_")
 
 
 class OnlineBalancedKMeans(PrototypeClusterer):
@@ -239,6 +241,8 @@ class OnlineBalancedKMeans(PrototypeClusterer):
                     "begin again with fit.",
                     name,
                 )
+        for name in _OF_FIT:  # they speak of other labels
+            self.__dict__.pop(name, None)
         self.labels_ = self._follow(distortion, np.arange(X.shape[0]), rule)
         self._show_centres(X.dtype)
         return self

@@ -36,7 +36,7 @@ def vmf_log_normalizer(d: int, kappa: float) -> float:
         r = np.hypot(order, kappa)
         t = order / r
         log_bessel = r + order * np.log(kappa / (order + r)) - 0.5 * np.log(2.0 * np.pi * r)
-        log_bessel += np.log1p((3.0 * t - 5.0 * t**3) / 24.0 / order)
+        log_bessel += np.log1p((3.0 - 5.0 * t**2) / (24.0 * r))  # t / order is 1 / r, also for order 0
     return float(0.5 * d * np.log(2.0 * np.pi) + log_bessel - order * np.log(kappa))
 
 
