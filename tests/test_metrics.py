@@ -442,3 +442,8 @@ def test_equal_sizes_have_no_deviation_and_all_entropy():
 def test_balance_scores_refuse_what_has_no_sizes(words, message):
     with pytest.raises(ValueError, match=message):
         balance_scores(**words)
+
+
+def test_balance_scores_take_a_whole_number_of_clusters():
+    with pytest.raises(TypeError, match="integer"):
+        balance_scores([0, 1, 1], n_clusters=2.7)

@@ -13,6 +13,7 @@ against the truth no label is special: the -1 that some methods give to noise is
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -200,7 +201,7 @@ def balance_scores(
     load = np.ones(len(values)) if size_weight is None else _sizes_of_items(size_weight, len(values))
     inside = np.full(len(values), True) if values.dtype.kind in "US" else values != -1
     names, cluster = np.unique(values[inside], return_inverse=True)
-    k = len(names) if n_clusters is None else int(n_clusters)
+    k = len(names) if n_clusters is None else index(n_clusters)
     if k < max(1, len(names)):
         raise ValueError(
             "every label is -1: there is no cluster to measure."

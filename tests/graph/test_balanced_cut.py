@@ -13,6 +13,7 @@ from coterie import BalancedCut, Constraints, InfeasibleConstraintsError
 from coterie.assign import size_constrained_assignment
 from coterie.exceptions import UnsupportedConstraintError
 from coterie.graph._cut.affinities import nearest_neighbours
+from coterie.report import plain_labels
 from tests.oracles import cut as oracle
 
 
@@ -282,3 +283,13 @@ def test_loads_and_must_links_that_do_not_fit(start):
 def test_other_constraints_are_refused_by_name(known, kind):
     with pytest.raises(UnsupportedConstraintError, match=f"kind {kind}; it takes must-link"):
         given(2).fit(cliques(3, 3)[0], constraints=known)
+
+
+def test_the_report_compares_with_no_cut_without_bounds():
+    """There is none: where no bounds are given the tolerance is one."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    assert plain_labels(BalancedCut(3, size_min=10, random_state=0).fit(X), X) is None
+    known = Constraints(must_link=[(0, 1), (2, 3)], n_items=40)
+    model = BalancedCut(3, size_min=1.0, size_max=1.0, random_state=0).fit(X, constraints=known)
+    plain = plain_labels(model, X)
+    assert sorted(np.bincount(plain)) == [13, 13, 14]

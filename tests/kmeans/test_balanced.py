@@ -309,3 +309,22 @@ def test_what_the_parent_takes_is_left_out():
         assert word not in BalancedKMeans().get_metadata_routing().fit.requests
     with pytest.raises(TypeError, match="warm_start"):
         BalancedKMeans(3, warm_start=True)
+
+
+def test_what_bounds_alone_missed_is_told_without_a_word_on_constraints():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = BalancedKMeans(3, populate="greedy", refine="none", random_state=0)
+    with pytest.warns(ViolatedConstraintsWarning):
+        told = str(model.fit(X).violations_)
+    assert told.startswith("1 bound on sizes is missed:")
+    assert "constraints" not in told
+
+
+def test_errors_say_the_way_out():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    with pytest.raises(ValueError, match="Lower size_min, or ask for fewer clusters"):
+        BalancedKMeans(3, size_min=21).fit(X)
+    with pytest.raises(ValueError, match="Raise size_max, or ask for more clusters"):
+        BalancedKMeans(3, size_max=0.9, size_min=0).fit(X)
+    with pytest.raises(ValueError, match="give 3 or more"):
+        BalancedKMeans(3, sample_size=2).fit(X)

@@ -217,3 +217,12 @@ def test_refusals():
         with pytest.raises(ValueError, match=words):
             copy(model).set_params(**changed).partial_fit(X)
     np.testing.assert_array_equal(model.cluster_centers_, before)  # nothing happened
+
+
+def test_after_fit_a_batch_leaves_nothing_that_speaks_of_other_labels():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    model = OnlineBalancedKMeans(3, random_state=0).fit(X).partial_fit(X[:5])
+    assert len(model.labels_) == 5
+    assert model.n_seen_ % 40 == 5
+    assert not hasattr(model, "sizes_")
+    assert not hasattr(model, "history_")

@@ -19,10 +19,10 @@ SHARES = [0.6, 0.25, 0.15]
 COLD = {"annealing": False, "n_init": 1, "weights_update": "balanced", "random_state": 0}
 
 
-def balanced(A, target, T=1.0, **begin):
+def balanced(A, target, T=1.0):
     """Log weights and shares."""
-    target = np.asarray(target, dtype=float)
-    log_weights, gap = balanced_log_weights(DensityRows.of_items(A), target, T, **begin)
+    target, ones = np.asarray(target, dtype=float), np.ones(len(A))
+    log_weights, gap = balanced_log_weights(DensityRows(A, ones, ones), target, T, np.zeros(len(target)))
     P = oracle.shares(A, log_weights, T)
     assert gap == pytest.approx(np.abs(P.sum(axis=0) / target - 1).max(), abs=1e-9)
     return log_weights, P
@@ -209,6 +209,16 @@ def test_units_larger_than_a_target(chain, seed):
     held(MeanFieldMixture(2, **COLD).fit(X, constraints=links))
 
 
+def test_what_labels_and_hard_pairs_forbid_stays_so(seed):
+    """However much room a component has."""
+    X, _ = unequal(seed, 60)
+    parted = Constraints([], [(0, j) for j in range(1, 30)], n_items=60, hard=True)
+    one = Constraints.from_labels(np.where(np.arange(60) == 0, 0, -1))
+    model = MeanFieldMixture(3, target_sizes=[30, 10, 20], **COLD).fit(X, constraints=parted | one)
+    held(model, [30, 10, 20])
+    np.testing.assert_array_equal(model.responsibilities_[1:30, 0], 0.0)
+
+
 def test_all_items_labelled_and_one_component(seed):
     X, y = unequal(seed)
     model = MeanFieldMixture(3, target_sizes=SIZES, **COLD).fit(X, constraints=y)
@@ -222,12 +232,15 @@ def test_all_items_labelled_and_one_component(seed):
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ([0.5, 0.5], r"target_sizes has shape \(2,\), but n_components=3 sizes are needed"),
-        ([0.5, 0.3, 0.3], "target_sizes sum to 1.1; give shares that sum to 1, or numbers .* sum to 100"),
-        ([50, 30, 30], "target_sizes sum to 110; give shares"),
-        ([60, 40, 0], r"target_sizes\[2\] is 0; sizes must be finite and above 0"),
-        ([60, np.nan, 40], r"target_sizes\[1\] is nan"),
-        ("equal", "target_sizes must be numbers"),
+        ([0.5, 0.5], r"target_sizes must be n_components=3 sizes above 0: .* got \[0.5, 0.5\]"),
+        (
+            [0.5, 0.3, 0.3],
+            "shares that sum to 1, or numbers of items that sum to 100; got .* whose sum is 1.1",
+        ),
+        ([50, 30, 30], "target_sizes must be n_components=3 sizes.* whose sum is 110"),
+        ([60, 40, 0], r"target_sizes must be .* above 0.* got \[60.0, 40.0, 0.0\]"),
+        ([60, np.nan, 40], r"target_sizes must be .* above 0.* got \[60.0, nan, 40.0\]"),
+        ("equal", "target_sizes must be an array of numbers"),
     ],
 )
 def test_bad_targets(target, message, seed):

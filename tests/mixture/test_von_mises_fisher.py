@@ -155,3 +155,11 @@ def test_bad_input(seed):
     for wrong in (0.0, -1.0, np.inf, np.nan):
         with pytest.raises(ValueError, match="concentration must be a finite number above 0"):
             VonMisesFisher(wrong)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_the_normaliser_beyond_the_reach_of_the_bessel_function(d):
+    """Two directions, a circle and a sphere, so concentrated that its function gives up."""
+    kappa = 1e11
+    known = {1: 0.0, 2: 0.5 * np.log(2 * np.pi / kappa), 3: np.log(2 * np.pi / kappa)}[d]
+    assert vmf_log_normalizer(d, kappa) - kappa == pytest.approx(known, abs=1e-3)

@@ -96,6 +96,7 @@ class Bounds:
     read: Any
     prices: Floats | None = None  # what a bound costs: by cluster; by cluster and group. None: nobody knows
     group_prices: Floats | None = None
+    always: bool = False  # whether the method has bounds of its own where none are given
 
 
 @dataclass(frozen=True, kw_only=True)

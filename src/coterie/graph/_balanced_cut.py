@@ -241,7 +241,9 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
             value="cut",
             stride=1.0,
         )
-        return replace(super().account(), trace=trace, price=Price(tells=False), bounds=Bounds(self._bounds))
+        return replace(
+            super().account(), trace=trace, price=Price(tells=False), bounds=Bounds(self._bounds, always=True)
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

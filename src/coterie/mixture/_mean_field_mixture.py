@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -17,12 +18,7 @@ from coterie.constraints._model import log_odds
 from coterie.exceptions import ParameterError, ViolatedConstraintsWarning
 from coterie.mixture._emissions.emission import Emission, Multinomial, SquaredError
 from coterie.mixture._emissions.von_mises_fisher import VonMisesFisher
-from coterie.mixture._engine.balance import (
-    PROMISED,
-    BalancedWeights,
-    check_room,
-    read_targets,
-)
+from coterie.mixture._engine.balance import PROMISED, BalancedWeights, read_targets
 from coterie.mixture._engine.em import EMOutcome, Expectation, Model, Sample, WeightStep, expect, run_em
 from coterie.mixture._engine.mixture import SHARED_RULES, START_RULES, MixtureClusterer, RandomState
 from coterie.mixture._engine.starts import given_weights
@@ -61,9 +57,8 @@ class MeanFieldMixture(MixtureClusterer):
     emission : {"gaussian", "squared-error", "multinomial", "von-mises-fisher"} or Emission
         What a component says about items: Gaussian densities (the default); squared distances, as in k-means
         (the temperature then falls to zero, and `weight` is in units of squared distances); counts of words;
-        directions of rows, as in spherical k-means, all components equally concentrated: as the clusters of
-        spherical k-means are, or as `coterie.mixture.VonMisesFisher(concentration)` says. Counts and
-        directions may be sparse.
+        directions, all components as concentrated as clusters of spherical k-means are, or as
+        `coterie.mixture.VonMisesFisher(concentration)` says. The last two may be sparse.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default "auto"
         Of Gaussian components, as in `ConstrainedGaussianMixture`.
     weight : float or pair of floats, default 3.0
@@ -76,8 +71,7 @@ class MeanFieldMixture(MixtureClusterer):
     weights_update : {"joint", "uniform", "unconstrained", "fixed", "balanced"}, default "joint"
         Mixing weights of densities: shares of all items; equal, as in the chapter; shares of items that no
         constraint names, for which alone they count; or as `weights_init` has them. They are learned last,
-        when the components have parted. "balanced": such that the expected sizes are `target_sizes` at every
-        temperature (chapter 8); `weights_init` is not used.
+        when the components have parted. "balanced": such that expected sizes are always `target_sizes`.
     target_sizes : None or array of shape (n_components,), default None
         With "balanced": shares that sum to 1, or numbers of items that sum to n_samples, all above 0; None
         for equal sizes. With labels they go by the sorted classes; without, large clusters take large sizes.
@@ -128,11 +122,10 @@ class MeanFieldMixture(MixtureClusterer):
     100 to 200 iterations in all; memory O(n k) beside X. The paper's general loss on labels is left out.
     Kernels (Remark 5.3): fit the first components of kernel PCA with `covariance_type="tied"`.
 
-    "balanced" holds the sums of `responsibilities_` at the targets, to a millionth; `labels_` are the most
-    probable ones, and only about as many. `coterie.assign.size_constrained_assignment` makes labels of them
-    whose sizes are exact, as below; with hard sizes from the start, use `SizeConstrainedKMeans`. `weights_`
-    are what makes the sizes so, not the sizes. Each step of the weights takes time O(n k^2) more, some 3 to
-    10 an iteration (chapter 8, (8.17) and (8.18)).
+    "balanced" holds the sums of `responsibilities_` at the targets, to a millionth, in time O(n k^2) more;
+    sizes of `labels_` are near. `weights_` make the sizes so, they are not the sizes. For exact sizes pass
+    minus the logarithms of `responsibilities_` to `coterie.assign.size_constrained_assignment`, or use
+    `SizeConstrainedKMeans` from the start.
 
     References
     ----------
@@ -152,15 +145,11 @@ class MeanFieldMixture(MixtureClusterer):
     >>> bool((left == left[0]).mean() > 0.95)
     True
 
-    Three clusters of equal size, expected and then exact:
+    Three clusters of equal expected size:
 
-    >>> from coterie.assign import size_constrained_assignment
     >>> model = MeanFieldMixture(3, weights_update="balanced", random_state=0).fit(X[:90])
     >>> model.responsibilities_.sum(axis=0).round(6)
     array([30., 30., 30.])
-    >>> costs = -np.log(np.maximum(model.responsibilities_, 1e-300))
-    >>> np.bincount(size_constrained_assignment(costs, size_min=30, size_max=30).labels)
-    array([30, 30, 30])
     """
 
     about = About(
@@ -239,10 +228,9 @@ class MeanFieldMixture(MixtureClusterer):
                 "precisions_init."
             )
         if not self._emission().density and self.weights_update in ("unconstrained", "fixed", "balanced"):
-            instead = "; SizeConstrainedKMeans keeps sizes" if self.weights_update == "balanced" else ""
             raise ValueError(
-                f"weights_update={self.weights_update!r} needs a density; squared errors have no weights"
-                f"{instead}."
+                f"weights_update={self.weights_update!r} needs a density; squared errors have no weights. "
+                "SizeConstrainedKMeans keeps sizes."
             )
         if self.target_sizes is not None and self.weights_update != "balanced":
             raise ParameterError(
@@ -251,22 +239,15 @@ class MeanFieldMixture(MixtureClusterer):
                 "target_sizes",
                 "weights_update",
             )
+        if self.eta == 0 and self.weights_update == "balanced":
+            raise ParameterError(
+                "eta=0 leaves out items that constraints name, and weights_update='balanced' counts them.",
+                "eta",
+                "weights_update",
+            )
         self.__dict__.pop("eta_curve_", None)
         self.eta_ = self._select_eta(X, constraints) if self.eta == "select" else float(self.eta)
         return super()._run(X, constraints)
-
-    def _read(self, X: Any, constraints: Any, before: Model | None) -> tuple[Sample, Constraints, Emission]:
-        data, known, emission = super()._read(X, constraints, before)
-        if self.weights_update == "balanced":
-            data.target = read_targets(self.target_sizes, data.n, self.n_components)
-            if not self.eta_ and len(data.network.items):
-                raise ParameterError(
-                    "eta=0 leaves out items that constraints name, and weights_update='balanced' counts them "
-                    "in the sizes; set eta above 0.",
-                    "eta",
-                    "weights_update",
-                )
-        return data, known, emission
 
     # ---- the parts ------------------------------------------------------------------------------------
 
@@ -312,8 +293,7 @@ class MeanFieldMixture(MixtureClusterer):
 
     def _weights(self, data: Sample, known: Constraints, inference: Inference | None) -> WeightStep:
         if data.target is not None:
-            check_room(data.target, data, known, inference)
-            return BalancedWeights(data.target, self.eta_)
+            return BalancedWeights(data, data.target, self.eta_)
         return PLAIN_WEIGHTS.get(self.weights_update, JointWeights)()
 
     def _begin_at(
@@ -323,6 +303,8 @@ class MeanFieldMixture(MixtureClusterer):
             model.temperature = model.emission.coldest()
             return model
 
+        if self.weights_update == "balanced":
+            data.target = read_targets(self.target_sizes, data, known)
         plain = super()._begin_at(before, data, known, emission, rng)
         if before is not None or not self.annealing:
             return lambda: cold(plain())
@@ -371,11 +353,11 @@ class MeanFieldMixture(MixtureClusterer):
         # a weight that runs ahead takes all items with it: they are learned when the components have parted
         held = FixedWeights() if len(path) > 1 and data.target is None else weights
 
+        find = self._find(data, inference)
+        if isinstance(weights, BalancedWeights):
+            find = partial(weights.find, inference)
+
         def run(model: Model, max_iter: int, tol: float, weights: WeightStep = held) -> EMOutcome:
-            if isinstance(weights, BalancedWeights):
-                find = weights.find(data, inference)
-            else:
-                find = self._find(data, inference)
             return run_em(model, find, weights, n_items=data.n, max_iter=max_iter, tol=tol, step=step)
 
         passed, n_iter = [], 0
@@ -432,7 +414,7 @@ class MeanFieldMixture(MixtureClusterer):
             emission.means = np.where(again[:, None], shaken, emission.means)
 
     def _find(self, data: Sample, inference: Inference | None) -> Callable[[Model, int], Expectation]:
-        core_prior = float(self.weights_update != "unconstrained")
+        core_prior = self.weights_update != "unconstrained"
         return lambda model, iteration: expect(data, model, inference, eta=self.eta_, core_prior=core_prior)
 
     def _keep(self, best: EMOutcome, data: Sample, inference: Inference | None, weights: WeightStep) -> None:

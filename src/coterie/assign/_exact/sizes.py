@@ -58,7 +58,8 @@ def best_units(problem: BoundedSolver, costs: Any) -> tuple[Labels | None, bool]
     if best is None and proven:
         raise InfeasibleConstraintsError(
             "no assignment meets all bounds: items that must stay together, or loads, cannot be packed "
-            "into the clusters, although the sums would fit. Widen size_min or size_max, drop a "
-            "constraint, or take the best of the search with on_shortfall='warn' and budget=0."
+            "into the clusters, although the sums would fit. Widen size_min or size_max, or drop a "
+            "constraint; a method that has on_shortfall and budget takes the best of its search with 'warn' "
+            "and 0."
         )
     return None if best is None else best[:n_units], proven

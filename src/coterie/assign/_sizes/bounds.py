@@ -105,13 +105,19 @@ class SizeBounds:
 # ---- can they be met? ---------------------------------------------------------------------------------
 
 
-def _refuse(subject: str, found: float, way: str, what: str, limit: float, tolerance: float) -> None:
-    """Raise where a number is "more" or "less" than it may be."""
+_FEWER = " Lower size_min, or ask for fewer clusters."
+_MORE = " Raise size_max, or ask for more clusters."
+
+
+def _refuse(
+    subject: str, found: float, way: str, what: str, limit: float, tolerance: float, remedy: str = ""
+) -> None:
+    """Raise where a number is "more" or "less" than it may be; `remedy` says what to do."""
     gap = found - limit if way == "more" else limit - found
     if gap > tolerance:
         raise InfeasibleConstraintsError(
             f"{subject} {format_number(found)}, which is {format_number(gap)} {way} than {what}, "
-            f"{format_number(limit)}."
+            f"{format_number(limit)}.{remedy}"
         )
 
 
@@ -122,8 +128,8 @@ def check_sums(bounds: SizeBounds) -> None:
     what = "the load of all items" if len(bounds.load) else "the number of items"
     for h in np.flatnonzero(high <= total).tolist():
         _refuse(f"{bounds.called(h)}: size_min is", low[h], "more", "its size_max", high[h], tolerance)
-    _refuse("the minimum sizes add up to", low.sum(), "more", what, total, tolerance)
-    _refuse("the maximum sizes add up to", high.sum(), "less", what, total, tolerance)
+    _refuse("the minimum sizes add up to", low.sum(), "more", what, total, tolerance, _FEWER)
+    _refuse("the maximum sizes add up to", high.sum(), "less", what, total, tolerance, _MORE)
     if len(bounds.load):
         item, most = int(np.argmax(bounds.load)), "the largest size_max"
         _refuse(f"item {item} has a load of", bounds.load[item], "more", most, high.max(), tolerance)

@@ -167,6 +167,8 @@ class Violations:
             are = "bound on sizes is" if len(self.shortfalls) == 1 else "bounds on sizes are"
             missed.insert(0, f"{len(self.shortfalls):,} {are} missed:")
         n = self.n_stated
+        if not n and missed:  # bounds alone were given
+            return missed[0], [], missed[1:]
         if not self.n_broken:
             all_are = "The one constraint is" if n == 1 else f"All {n:,} constraints are"
             return f"{all_are} met.", [], missed

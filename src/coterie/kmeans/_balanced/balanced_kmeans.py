@@ -80,8 +80,8 @@ class BalancedKMeans(SizeConstrainedKMeans):
     Notes
     -----
     Constraints hold where populate and refine are both exact; the sample knows those among its items.
-    `size_weight` too needs both: the sample is then drawn by it. If loads that differ cannot be made to fit,
-    the best labels are kept, with a warning.
+    `size_weight` too needs both: the sample is then drawn by it. Where loads that differ were not made to
+    fit, the best labels are kept, with a warning; where it is proven that they cannot, an error says so.
 
     The book's four variants are, with its names, pr: "stable" and "book"; pnr: "stable" and "none"; gpr:
     "greedy" and "book"; gpnr: "greedy" and "none". Only the exact ones find a step in which one item loses
@@ -242,7 +242,8 @@ class BalancedKMeans(SizeConstrainedKMeans):
             size = draws_needed(k, partition_floor=floor, **wanted)
         elif size < k:
             raise ParameterError(
-                f"sample_size={size}, but n_clusters={k} are to be found in it.", "sample_size"
+                f"sample_size={size}, but n_clusters={k} are to be found in it; give {k} or more.",
+                "sample_size",
             )
         if size >= _NEARLY_ALL * n:
             return np.arange(n)

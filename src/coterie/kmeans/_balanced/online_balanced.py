@@ -32,6 +32,8 @@ from coterie.kmeans._engine.starts import CentreStarts
 
 # Items that a cluster should remember where all counts forget.
 _ENOUGH = 50
+# What `fit` tells of its labels.
+_OF_FIT = ("sizes_", "inertia_", "objective_", "history_", "n_iter_", "converged_")
 
 
 class OnlineBalancedKMeans(PrototypeClusterer):
@@ -203,6 +205,8 @@ class OnlineBalancedKMeans(PrototypeClusterer):
             if getattr(self, name) != value:
                 told = f"{name}={getattr(self, name)!r}, but the stream began with {value!r}"
                 raise ParameterError(f"{told}; set it back, or begin again with fit.", name)
+        for name in _OF_FIT:  # they speak of other labels
+            self.__dict__.pop(name, None)
         self._follow(distortion, np.arange(X.shape[0]), rule)
         return self
 

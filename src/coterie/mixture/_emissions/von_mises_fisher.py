@@ -11,17 +11,19 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy import sparse, stats
+from scipy import stats
 from scipy.special import ive
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.extmath import row_norms
 
 from coterie._arrays import Floats
 from coterie.base import top_eigenvalue
+from coterie.distortion import refuse_zeros
 from coterie.kmeans import COPKMeans
 from coterie.mixture._emissions.emission import Emission, Statistics
 
-# Iterations of the k-means whose clusters tell the concentration, and the closest that these may be.
-_KMEANS_STEPS, _CLOSEST = 30, 1.0 - 1e-6
+# The largest mean cosine in clusters that tell the concentration.
+_CLOSEST = 1.0 - 1e-6
 
 
 def vmf_log_normalizer(d: int, kappa: float) -> float:
@@ -34,13 +36,8 @@ def vmf_log_normalizer(d: int, kappa: float) -> float:
         r = np.hypot(order, kappa)
         t = order / r
         log_bessel = r + order * np.log(kappa / (order + r)) - 0.5 * np.log(2.0 * np.pi * r)
-        log_bessel += np.log1p((3.0 * t - 5.0 * t**3) / 24.0 / order)
+        log_bessel += np.log1p((3.0 - 5.0 * t**2) / (24.0 * r))  # t / order is 1 / r, also for order 0
     return float(0.5 * d * np.log(2.0 * np.pi) + log_bessel - order * np.log(kappa))
-
-
-def _lengths(X: Any) -> Floats:
-    squares = X.multiply(X).sum(axis=1) if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
-    return np.sqrt(np.asarray(squares, dtype=np.float64)).ravel()
 
 
 class VonMisesFisher(Emission):
@@ -63,24 +60,20 @@ class VonMisesFisher(Emission):
 
     def check_rows(self, X: Any) -> None:
         """Raise where a row has no direction."""
-        empty = np.flatnonzero(_lengths(X) == 0)
-        if len(empty):
-            more = f" and {len(empty) - 1:,} more" if len(empty) > 1 else ""
-            raise ValueError(f"row {empty[0]}{more} of X is all zeros: it has no direction; drop such rows.")
+        refuse_zeros(np.flatnonzero(row_norms(X) == 0), "has no direction")
 
     def begin(self, X: Any, k: int) -> None:
         """Learn the concentration, the mean direction and how far rows are from it."""
         super().begin(X, k)
         n, self.d = X.shape
-        scale = 1.0 / _lengths(X)
+        scale = 1.0 / row_norms(X)
         mean = np.asarray(X.T @ scale, dtype=np.float64) / n
         resultant = float(np.linalg.norm(mean))
-        # without a common direction the first row's is as good as any
-        first = X[:1].toarray() if sparse.issparse(X) else X[:1]
-        self.centre: Floats = mean / resultant if resultant > 1e-12 else scale[0] * np.ravel(first)
+        # without a common direction any is as good
+        middle = mean / resultant if resultant > 1e-12 else np.eye(1, self.d)[0]
+        self.means = np.tile(middle, (k, 1))
         # one deviation for all features, so that means are compared by their angle
         self.deviation = np.full(self.d, np.sqrt(max(1.0 - resultant**2, 0.0)))
-        self.means = np.tile(self.centre, (k, 1))
         self.concentration = self._estimate(X, k) if self.given is None else float(self.given)
         self._log_z = vmf_log_normalizer(self.d, self.concentration)
 
@@ -91,7 +84,7 @@ class VonMisesFisher(Emission):
         self._hottest = max(1.25 * self.concentration * widest / max(resultant, 1e-12), 1.0)
 
     def _estimate(self, X: Any, k: int) -> float:
-        plain = COPKMeans(k, n_init=1, max_iter=_KMEANS_STEPS, metric="cosine", random_state=0)
+        plain = COPKMeans(k, n_init=1, max_iter=30, metric="cosine", random_state=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             cosine = min(1.0 - plain.fit(X).objective_ / X.shape[0], _CLOSEST)
@@ -112,12 +105,12 @@ class VonMisesFisher(Emission):
 
     def log_prob(self, X: Any) -> Floats:
         """Log-density of the rows' directions."""
-        cosines = np.asarray(X @ self.means.T, dtype=np.float64) / _lengths(X)[:, None]
+        cosines = np.asarray(X @ self.means.T, dtype=np.float64) / row_norms(X)[:, None]
         return self.concentration * cosines - self._log_z
 
     def statistics(self, X: Any, shares: Floats) -> Statistics:
         """Masses, and sums of directions."""
-        return shares.sum(axis=0), np.asarray(X.T @ (shares / _lengths(X)[:, None]), dtype=np.float64).T
+        return shares.sum(axis=0), np.asarray(X.T @ (shares / row_norms(X)[:, None]), dtype=np.float64).T
 
     def update(self, statistics: Statistics) -> None:
         """Directions of the sums."""
@@ -125,7 +118,7 @@ class VonMisesFisher(Emission):
 
     def set_means(self, means: Floats) -> None:
         """Start at the directions of these means."""
-        self.means = self._directions(np.array(means, dtype=np.float64), np.tile(self.centre, (self.k, 1)))
+        self.means = self._directions(np.array(means, dtype=np.float64), self.means)
 
     def n_parameters(self) -> int:
         """Directions, and the concentration where it was estimated."""
@@ -133,7 +126,5 @@ class VonMisesFisher(Emission):
 
     def sample(self, component: int, n: int, rng: np.random.RandomState) -> Floats:
         """Draw directions of one component."""
-        if not n:
-            return np.empty((0, self.d))
         drawn = stats.vonmises_fisher(self.means[component], self.concentration).rvs(n, random_state=rng)
         return np.asarray(drawn).reshape(n, self.d)

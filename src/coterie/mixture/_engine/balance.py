@@ -5,20 +5,23 @@ M where the log weights a minimise
 
     T sum_x log sum_h exp((a_h + log p(x | h)) / T) - sum_h M_h a_h,
 
-which is convex; its slope is sizes minus targets, and at its least it is the free energy of the best shares
-that have these sizes. The chapter's step (8.18), a + T log(M / sizes), always leads down: it is Sinkhorn's
-for the transport of items to components. Near the end Newton's step on k numbers is faster. Where densities
-differ by far more than T both have far to go: then the temperature falls to T in steps. Units of items that
-share a label are rows whose log weights count more than once. Time O(n k^2) a step, memory O(n k).
+which is convex; its slope is sizes minus targets. The chapter's step (8.18), a + T log(M / sizes), stands
+still at the same weights, but takes many more steps than Newton's, which is used here: on k numbers, from the
+last weights. Where densities differ by far more than T, the temperature falls to T in steps.
+
+Units of items that share a label are rows like items, whose log weights count more than once. They all move
+at once, to the probabilities of the right sizes that are best under what neighbours, as they are, leave to
+them. Where that would lower the bound of mean field, a unit pays for moving: the relative entropy to where it
+was, times a price. At half the sum of its couplings no move can lower the bound. Time O(n k^2) a step, memory
+O(n k).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, rel_entr
 
 from coterie._arrays import Floats
 from coterie._compiled import over_chunks
@@ -28,62 +31,40 @@ from coterie.constraints import Constraints
 from coterie.exceptions import InfeasibleConstraintsError, ParameterError
 from coterie.mixture._emissions.emission import rows_per_chunk
 from coterie.mixture._engine.em import Expectation, Model, Sample, expect
+from coterie.mixture._engine.starts import numbers
 from coterie.mixture._engine.weights import FixedWeights
 from coterie.mixture._inference.answer import Answer, normalise
 from coterie.mixture._inference.choose import Inference
+from coterie.mixture._inference.mean_field import MeanField
+from coterie.mixture._inference.network import Network
 
-# Sizes are sought to this share of their targets, and promised to that one.
-_SOUGHT, PROMISED = 1e-10, 1e-6
-# Sizes are far off while one misses so much of its target. How far a step of Newton's may move a log weight
-# at first and at most, in temperatures; a step that raises the objective is taken again at a quarter.
-_FAR, _REACH, _MOST_REACH, _SHORTER = 0.5, 3.0, 1000.0, 0.25
-# Steps before the temperature is raised, and at the last one. On the way back each temperature is so much of
-# the one before, and has so many steps for sizes that are right to a thousandth. Found on random densities
-# that differ by up to a million temperatures.
-_FEW_STEPS, _MOST_STEPS = 15, 100
-_COOLING, _STEPS_ON_THE_WAY, _ROUGHLY = 0.35, 40, 1e-3
-# Rounds of mean field in an E-step, unless no probability changes by as much as this, and the parts of the
-# way that a round may go; rounds of plain mean field before the first.
-_TURNS, _STILL, _LENGTHS, _TURNS_TO_BEGIN = 20, 1e-6, 0.5 ** np.arange(8), 5
-# A size below this counts as this.
-_LEAST = 1e-300
+# Sizes are sought to this share of their targets, on the way to that one, and promised to the last.
+_SOUGHT, _ROUGHLY, PROMISED = 1e-10, 1e-3, 1e-6
+# How far Newton's first step may move a log weight, in temperatures; steps before the temperature is raised,
+# and at each one on the way back, which is so much of the one before. Found on random densities that differ
+# by up to a million temperatures.
+_REACH, _FEW_STEPS, _MOST_STEPS, _COOLING = 3.0, 15, 100, 0.35
+# Moves of the units in an E-step, unless no probability changes by as much as this; turns of plain mean field
+# before the first. A probability below the last number counts as this.
+_MOVES, _STILL, _TURNS_TO_BEGIN, _LEAST = 20, 1e-6, 5, 1e-300
 
 
 class DensityRows(NamedTuple):
-    """Items and units of items as rows.
+    """Items and units as rows: their log-densities, how often log weights count in each, how often it counts.
 
-    Attributes
-    ----------
-    log_density : array of shape (n_rows, k)
-        Log potentials without the weights.
-    slope, times : arrays of shape (n_rows,)
-        How often the log weights count in each row, and how often the row counts.
-    fixed : array of shape (k,) or float
-        Items that components have whatever the rows say.
+    `fixed` is a number of items that every component has whatever the rows say.
     """
 
     log_density: Floats
     slope: Floats
     times: Floats
-    fixed: Floats | float = 0.0
-
-    @classmethod
-    def of_items(cls, log_density: Floats) -> DensityRows:
-        """Each row is one item."""
-        ones = np.ones(len(log_density))
-        return cls(log_density, ones, ones)
+    fixed: float = 0.0
 
 
-class _Found(NamedTuple):
-    """At some log weights: the objective, its slope (sizes minus targets), and its curvature."""
-
-    value: float
-    slope: Floats
-    curvature: Floats
-
-
-def _evaluate(rows: DensityRows, target: Floats, log_weights: Floats, temperature: float) -> _Found:
-    """The objective of the module's docstring, with its derivatives."""
+def _evaluate(
+    rows: DensityRows, target: Floats, log_weights: Floats, temperature: float
+) -> tuple[float, Floats, Floats]:
+    """The objective of the module's docstring, its slope and its curvature."""
 
     def chunk(start: int, stop: int) -> tuple[float, Floats, Floats]:
         slope, times = rows.slope[start:stop], rows.times[start:stop]
@@ -94,78 +75,47 @@ def _evaluate(rows: DensityRows, target: Floats, log_weights: Floats, temperatur
         return temperature * float(times @ log_sum), (times * slope) @ shares, curvature / temperature
 
     n, k = rows.log_density.shape
-    parts = over_chunks(chunk, n, rows_per_chunk(k))
-    slope = sum((part[1] for part in parts), rows.fixed - target)
-    value = sum(part[0] for part in parts) + float((rows.fixed - target) @ log_weights)
-    return _Found(value, slope, sum((part[2] for part in parts), np.zeros((k, k))))
+    values, slopes, curvatures = zip(*over_chunks(chunk, n, rows_per_chunk(k)), strict=True)
+    rest = rows.fixed - target
+    return sum(values) + float(rest @ log_weights), sum(slopes, rest), sum(curvatures, np.zeros((k, k)))
 
 
-def _search(
-    rows: DensityRows,
-    target: Floats,
-    log_weights: Floats,
-    temperature: float,
-    n_steps: int,
-    tol: float = _SOUGHT,
+def _newton(
+    rows: DensityRows, target: Floats, log_weights: Floats, temperature: float, tol: float, n_steps: int
 ) -> tuple[Floats, float]:
-    """Log weights after some steps at one temperature, and the largest gap as a share of its target."""
-    k = len(target)
-    here = _evaluate(rows, target, log_weights, temperature)
-    gap, reach = np.abs(here.slope / target).max(), _REACH * temperature
+    """Log weights after some steps, and the largest gap as a share of its target."""
+    k, reach = len(target), _REACH * temperature
+    value, slope, curvature = _evaluate(rows, target, log_weights, temperature)
+    gap = float(np.abs(slope / target).max())
     for _ in range(n_steps):
-        if gap <= tol or not reach > 1e-12 * temperature:
+        if gap <= tol:
             break
-        # the chapter's step while sizes are far off, then Newton's; a constant added to all changes nothing
-        step = temperature * np.log(target / np.maximum(here.slope + target, _LEAST))
-        if gap < _FAR or reach < _REACH * temperature:
-            level = max(np.trace(here.curvature), 1e-10 * target.sum() / temperature) / k
-            held = here.curvature + level * (1.0 / k + 1e-12 * np.eye(k))
-            step = -np.linalg.solve(held, here.slope)
-            step *= min(1.0, reach / np.abs(step).max())
-        new = _evaluate(rows, target, log_weights + step, temperature)
-        new_gap = np.abs(new.slope / target).max()
-        if new.value < here.value or new_gap < gap:
-            reach = max(reach, min(2.0 * np.abs(step).max(), _MOST_REACH * temperature))
-            log_weights, here, gap = log_weights + step, new, new_gap
+        # a constant added to all weights changes nothing, and where all is flat the slope alone leads
+        level = (np.trace(curvature) + 1e-10 * target.sum() / temperature) / k
+        step = -np.linalg.solve(curvature + level * (1.0 / k + 1e-12 * np.eye(k)), slope)
+        step *= min(1.0, reach / np.abs(step).max())
+        there = _evaluate(rows, target, log_weights + step, temperature)
+        new_gap = float(np.abs(there[1] / target).max())
+        if there[0] < value or new_gap < gap:
+            log_weights, gap, reach = log_weights + step, new_gap, 2.0 * reach
+            value, slope, curvature = there
         else:
-            reach = _SHORTER * min(reach, np.abs(step).max())
-    return log_weights, float(gap)
+            reach = 0.25 * np.abs(step).max()
+    return log_weights, gap
 
 
 def balanced_log_weights(
-    rows: DensityRows, target: Floats, temperature: float = 1.0, log_weights: Floats | None = None
+    rows: DensityRows, target: Floats, temperature: float, log_weights: Floats
 ) -> tuple[Floats, float]:
-    """The log weights at which expected sizes are the targets, and how far off they are.
-
-    Parameters
-    ----------
-    rows : DensityRows
-        The items.
-    target : array of shape (k,)
-        Sizes to have, all above zero.
-    temperature : float
-        T of the module's docstring.
-    log_weights : array of shape (k,), optional
-        Where to begin; equal by default.
-
-    Returns
-    -------
-    log_weights : array of shape (k,)
-        Of weights that sum to one.
-    gap : float
-        The largest difference of a size and its target, as a share of the target.
-    """
-    begin = np.zeros(len(target)) if log_weights is None else log_weights
-    found, gap = _search(rows, target, begin, temperature, _FEW_STEPS)
+    """Log weights at which sizes are the targets, from given ones on, and the largest gap as in `_newton`."""
+    found, gap = _newton(rows, target, log_weights, temperature, _SOUGHT, _FEW_STEPS)
     if gap > PROMISED:
-        values = np.where(np.isfinite(rows.log_density), rows.log_density, np.nan)
-        heat = float(np.nanmax(np.nanmax(values, axis=1) - np.nanmin(values, axis=1)))
+        below = rows.log_density.max(axis=1, keepdims=True) - rows.log_density
+        heat = float(below[np.isfinite(below)].max())
         while heat > temperature:
-            begin, _ = _search(rows, target, begin, heat, _STEPS_ON_THE_WAY, _ROUGHLY)
+            log_weights, _ = _newton(rows, target, log_weights, heat, _ROUGHLY, _MOST_STEPS)
             heat *= _COOLING
-        cooled, other = _search(rows, target, begin, temperature, _MOST_STEPS)
-        if other < gap:
-            found, gap = cooled, other
+        found, gap = _newton(rows, target, log_weights, temperature, _SOUGHT, _MOST_STEPS)
     return found - logsumexp(found), gap
 
 
@@ -178,179 +128,120 @@ class BalancedWeights(FixedWeights):
 
     kind = "balanced"
 
-    def __init__(self, target: Floats, eta: float) -> None:
-        self.target, self.eta = target, eta
+    def __init__(self, data: Sample, target: Floats, eta: float) -> None:
+        self.data, self.target, self.eta = data, target, eta
         self.log_shares: Floats = np.log(target / target.sum())
+        network = data.network
+        self._field = MeanField(network.n_units, network.k, network.ends, network.beta)
+        self._barred = ~_allowed(network)
 
     def start(self, log_weights: Floats) -> Floats:
-        """The shares of the targets; the core begins anew."""
-        self._marginals: Floats | None = None
+        """The shares of the targets; units begin anew."""
+        self._chance: Floats | None = None
         return self.log_shares
 
     def log_z(self, log_weights: Floats) -> float:
         """What makes the objective a bound on that of the mixture whose weights are the targets' shares."""
         return float(self.target @ (log_weights - self.log_shares))
 
-    def find(self, data: Sample, inference: Inference | None) -> Callable[[Model, int], Expectation]:
+    def find(self, inference: Inference | None, model: Model, iteration: int) -> Expectation:
         """The E-step, which sets the weights of the model."""
+        data, density = self.data, np.empty((self.data.n, model.emission.k))
 
-        def one_step(model: Model, iteration: int) -> Expectation:
-            free, answer = _free_densities(data, model), None
-            if inference is None:
-                rows, temperature = DensityRows.of_items(free), model.temperature
-                found = balanced_log_weights(rows, self.target, temperature, model.log_weights)
-                model.log_weights = found[0]
-            else:
-                answer = _Core(self, data, model, inference, free).improve(self._marginals)
-                self._marginals = answer.marginals
-            return expect(data, model, inference, eta=self.eta, core_prior=1.0 / self.eta, answer=answer)
+        def fill(start: int, stop: int) -> None:
+            density[start:stop] = model.emission.log_prob(data.X[start:stop])
 
-        return one_step
+        over_chunks(fill, data.n, rows_per_chunk(data.d))
+        own = data.network.gather(density[data.network.items])
+        own[self._barred] = -np.inf
+        answer = self._balance(density[data.is_free], own, model, inference)
+        return expect(data, model, inference, eta=self.eta, answer=answer)
 
-
-def _free_densities(data: Sample, model: Model) -> Floats:
-    before = np.concatenate([[0], np.cumsum(data.is_free)])
-    table = np.empty((data.n_free, model.emission.k))
-
-    def fill(start: int, stop: int) -> None:
-        if before[start] < before[stop]:
-            table[before[start] : before[stop]] = model.emission.log_prob(data.free(start, stop))
-
-    over_chunks(fill, data.n, rows_per_chunk(data.d))
-    return table
-
-
-class _Balance(NamedTuple):
-    """Minus the free energy, the answer without weights, what neighbours leave to units, and log weights."""
-
-    value: float
-    answer: Answer
-    field: Floats
-    log_weights: Floats
-
-
-class _Core:
-    """Mean field in which sizes are always the targets.
-
-    All units take at once the best probabilities of these sizes that neighbours, as they are, leave to them.
-    The way there leads down in free energy, though the end of it may not: then a part of it is gone. Sizes
-    stay the targets on the way, for free items follow with the best shares of what is left of these.
-    """
-
-    def __init__(
-        self, weights: BalancedWeights, data: Sample, model: Model, inference: Inference, free: Floats
-    ) -> None:
-        self.target, self.eta = weights.target, weights.eta
-        self.network, self.model, self.inference, self.n_free = data.network, model, inference, data.n_free
-        self.potential: Floats = data.core_potential(model, prior=0.0)
+    def _balance(self, free: Floats, own: Floats, model: Model, inference: Inference | None) -> Answer:
+        """Find the weights and move the units, from log-densities of free items and of units."""
+        network, field = self.data.network, self._field
+        cold, ones = 1.0 / model.temperature, np.ones(len(free))
+        coupling = field.graph(own * cold, cold)
         # two labels that are opposites in a unit: what is not on one side is on the other
-        same, opposite = data.network.exponent.T
-        self.slope: Floats = (same - opposite) / self.eta
-        ones = np.ones(self.n_free)
-        self.rows = DensityRows(
-            np.concatenate([free, self.potential]),
-            np.concatenate([ones, self.slope]),
-            np.concatenate([ones, np.full(len(same), self.eta)]),
-            float(opposite.sum()),
-        )
-        self.free = DensityRows.of_items(self.rows.log_density[: self.n_free])
+        same, opposite = network.exponent.T
 
-    def improve(self, marginals: Floats | None) -> Answer:
-        """Go on from probabilities of the units, or begin; sets the weights of the model."""
-        here = self._begin() if marginals is None else self._look(marginals, self.model.log_weights)
-        for _ in range(_TURNS):
-            log_weights = self._balanced(here)
-            aim = normalise((here.field + self.slope[:, None] * log_weights) / self.model.temperature)[0]
-            change = aim - here.answer.marginals
-            for length in _LENGTHS:
-                new = self._look(here.answer.marginals + length * change, log_weights)
-                if new.value > here.value:
-                    break
-            if not new.value > here.value:
+        def moved(chance: Floats, price: Floats) -> tuple[Floats, Floats]:
+            times = 1.0 + price
+            pull = coupling @ chance + price[:, None] * np.log(np.maximum(chance, _LEAST))
+            potential, slope = (own + pull / cold) / times[:, None], (same - opposite) / (self.eta * times)
+            rows = DensityRows(
+                np.concatenate([free, potential]),
+                np.concatenate([ones, slope]),
+                np.concatenate([ones, self.eta * times]),
+                float(opposite.sum()),
+            )
+            found, _ = balanced_log_weights(rows, self.target, model.temperature, model.log_weights)
+            return found, normalise((potential + slope[:, None] * found) * cold)[0]
+
+        most = 0.5 * np.asarray(abs(coupling).sum(axis=1)).ravel()
+        chance, price = own if self._chance is None else self._chance, np.zeros(len(own))
+        if inference is not None and self._chance is None:
+            for _ in range(
+                _TURNS_TO_BEGIN
+            ):  # plain mean field, at weights that come nearer to the right ones
+                prior = network.prior(model.log_weights) / self.eta
+                chance = inference.infer((own + prior) * cold, cold).marginals
+                model.log_weights = 0.5 * (model.log_weights + moved(chance, price)[0])
+        for left in reversed(range(_MOVES)):
+            log_weights, new = moved(chance, price)
+            change = new - chance
+            still = np.abs(change).max(initial=0.0) < _STILL
+            gain = price * rel_entr(new, np.maximum(chance, _LEAST)).sum(axis=1)
+            gain += 0.5 * (change * (coupling @ change)).sum(axis=1)
+            if gain.sum() < 0.0 and not still and (price < most).any():
+                dearer = np.minimum(np.maximum(4.0 * price, 0.5), most)
+                price = np.where(gain < 0.0, dearer, price) if left > 1 else most
+                continue
+            chance, model.log_weights = new, log_weights
+            if still:
                 break
-            here = new
-            if np.abs(change).max() < _STILL:
-                break
-        self.model.log_weights = here.log_weights
-        prior = float(self.network.counts(here.answer.marginals) @ here.log_weights)
-        return here.answer._replace(log_z=here.answer.log_z + prior / (self.eta * self.model.temperature))
-
-    def _begin(self) -> _Balance:
-        """Plain mean field, at weights that come nearer to what the sizes ask for; sizes are off yet."""
-        temperature, log_weights = self.model.temperature, self.model.log_weights
-        for _ in range(_TURNS_TO_BEGIN):
-            prior = self.network.prior(log_weights) / self.eta
-            answer = self.inference.infer((self.potential + prior) / temperature, 1.0 / temperature)
-            here = _Balance(-np.inf, *self._bound(answer.marginals), log_weights)
-            log_weights = 0.5 * (log_weights + self._balanced(here))
-        return here
-
-    def _bound(self, marginals: Floats) -> tuple[Answer, Floats]:
-        temperature = self.model.temperature
-        answer, field = self.inference.bound(self.potential / temperature, marginals, 1.0 / temperature)
-        return answer, temperature * field
-
-    def _balanced(self, here: _Balance) -> Floats:
-        """Log weights that give all rows the targets, if neighbours stay as they are."""
-        self.rows.log_density[self.n_free :] = here.field
-        return balanced_log_weights(self.rows, self.target, self.model.temperature, here.log_weights)[0]
-
-    def _look(self, marginals: Floats, log_weights: Floats) -> _Balance:
-        """Minus the free energy at probabilities of the units, with the best shares of free items."""
-        temperature, value = self.model.temperature, 0.0
-        if self.n_free:
-            free = self.free._replace(fixed=self.network.counts(marginals))
-            log_weights = balanced_log_weights(free, self.target, temperature, log_weights)[0]
-            value = _evaluate(free, self.target, log_weights, temperature).value
-        answer, field = self._bound(marginals)
-        return _Balance(value + self.eta * temperature * answer.log_z, answer, field, log_weights)
+        self._chance = chance
+        answer = field.answer(own * cold, chance)
+        worth = network.constant + network.held_constant
+        worth += float(network.counts(chance) @ model.log_weights) / self.eta
+        return answer._replace(log_z=answer.log_z + cold * worth)
 
 
-def read_targets(values: Any, n: int, k: int) -> Floats:
-    """Target sizes of k components: equal ones, shares that sum to 1, or numbers of items that sum to n."""
-    if values is None:
-        return np.full(k, n / k)
-    try:
-        target = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError(f"target_sizes must be numbers; got {values!r}.", "target_sizes") from None
-    if target.shape != (k,):
+def _allowed(network: Network) -> Any:
+    """Which labels units may have, by their own and those of units that hard pairs part them from."""
+    held = network.clamp[:, None] == np.arange(network.k)
+    may = held | (network.clamp[:, None] < 0)
+    u, v = network.ends[network.beta == -np.inf].T
+    np.logical_and.at(may, u, ~held[v])
+    np.logical_and.at(may, v, ~held[u])
+    return may
+
+
+def read_targets(values: Any, data: Sample, known: Constraints) -> Floats:
+    """Target sizes: equal ones, shares that sum to 1, or numbers of items; what is sure must leave room."""
+    n, k, network = data.n, data.network.k, data.network
+    target = np.full(k, n / k) if values is None else numbers(values, "target_sizes")
+    total = float(target.sum())
+    sums_up = min(abs(total - 1.0), abs(total - n) / n) <= PROMISED
+    if target.shape != (k,) or not (target > 0).all() or not sums_up:
         raise ParameterError(
-            f"target_sizes has shape {target.shape}, but n_components={k} sizes are needed.",
+            f"target_sizes must be n_components={k} sizes above 0: shares that sum to 1, or numbers of items "
+            f"that sum to {n}; got {target.tolist()}, whose sum is {total:g}.",
             "target_sizes",
             "n_components",
         )
-    low = np.flatnonzero(~(np.isfinite(target) & (target > 0)))
-    if len(low):
-        raise ParameterError(
-            f"target_sizes[{low[0]}] is {target[low[0]]:g}; sizes must be finite and above 0. Ask for fewer "
-            "components instead of an empty one.",
-            "target_sizes",
-        )
-    total = float(target.sum())
-    if min(abs(total - 1.0), abs(total - n) / n) > PROMISED:
-        raise ParameterError(
-            f"target_sizes sum to {total:g}; give shares that sum to 1, or numbers of items that sum to {n}.",
-            "target_sizes",
-        )
-    return target * (n / total)
-
-
-def check_room(target: Floats, data: Sample, known: Constraints, inference: Inference | None) -> None:
-    """Raise where what is sure gives a component more items than its target, or leaves it too few."""
-    if inference is None:
-        return
-    may = np.isfinite(inference.with_clamps(np.zeros((data.network.n_units, len(target))), 1.0))
-    most = data.n_free + data.network.counts(may.astype(np.float64))
-    least = data.network.counts((may & (may.sum(axis=1) == 1)[:, None]).astype(np.float64))
-    names = labelled(known)[2]
+    target = target * (n / total)
+    may = _allowed(network)
+    least = network.counts((may & (may.sum(axis=1) == 1)[:, None]).astype(np.float64))
+    most = data.n_free + network.counts(may.astype(np.float64))
     for number, far, word in ((least, least - target, "at least"), (most, target - most, "at most")):
         h = int(np.argmax(far / target))
         if far[h] > PROMISED * target[h]:
+            names = labelled(known)[2]
             name = f" (the class {names[h]!r})" if h < len(names) else ""
-            items = count_of(round(number[h]), "item")
             raise InfeasibleConstraintsError(
-                f"by what was stated, component {h}{name} has {word} {items}, but its target size is "
-                f"{target[h]:g}. Change target_sizes (in the sorted order of the classes), or drop labels or "
-                "hard pairs."
+                f"by what was stated, component {h}{name} has {word} {count_of(round(number[h]), 'item')}, "
+                f"but its target size is {target[h]:g}. Change target_sizes (in the sorted order of the "
+                "classes), or drop labels or hard pairs."
             )
+    return target

@@ -89,8 +89,8 @@ class Sample:
         """The rows of some items of the core."""
         return self.X[self.network.items[start:stop]]
 
-    def core_potential(self, model: Model, *, prior: float = 1.0) -> Floats:
-        """Log potentials of the units of the core; the prior counts as often as `prior` says."""
+    def core_potential(self, model: Model, *, prior: bool = True) -> Floats:
+        """Log potentials of the units of the core."""
         n = len(self.network.items)
         found = np.empty((n, self.network.k))
 
@@ -99,8 +99,8 @@ class Sample:
 
         over_chunks(fill, n, rows_per_chunk(self.d))
         potential = self.network.gather(found)
-        counts = prior and model.emission.density
-        return potential + prior * self.network.prior(model.log_weights) if counts else potential
+        prior = prior and model.emission.density
+        return potential + self.network.prior(model.log_weights) if prior else potential
 
 
 def summed(job: Callable[[int, int], Statistics | None], n: int, d: int, emission: Emission) -> Statistics:
@@ -137,13 +137,13 @@ def expect(
     inference: Inference | None,
     *,
     eta: float = 1.0,
-    core_prior: float = 1.0,
+    core_prior: bool = True,
     answer: Answer | None = None,
 ) -> Expectation:
     """The E-step; at a temperature, the log-likelihood is minus the free energy.
 
-    `inference` is None where there is no core, `eta` how often the core counts, `core_prior` how often the
-    weights of the components count for an item of the core, `answer` what inference said, if it was asked.
+    `inference` is None where there is no core, `eta` how often the core counts, `core_prior` whether the
+    weights of the components count for the core, `answer` what inference said, if it was asked.
     """
     temperature = model.temperature
 
@@ -178,7 +178,7 @@ def expect(
     statistics = _plus(statistics, [eta * part for part in core])
     assert statistics is not None
     if core_prior:
-        counts = counts + eta * core_prior * data.network.counts(answer.marginals)
+        counts = counts + eta * data.network.counts(answer.marginals)
     return Expectation(log_likelihood + eta * temperature * answer.log_z, tuple(statistics), counts, answer)
 
 

@@ -43,14 +43,8 @@ from coterie.mixture._inference.network import Network
 
 RandomState = np.random.RandomState
 # What only some fits leave.
-_NOT_ALWAYS = (
-    "covariance_type_",
-    "covariances_",
-    "precisions_",
-    "precisions_cholesky_",
-    "collapsed_",
-    "concentration_",
-)
+_COVARIANCES = ("covariance_type_", "covariances_", "precisions_", "precisions_cholesky_")
+_NOT_ALWAYS = (*_COVARIANCES, "collapsed_", "concentration_")
 # Starts whose objectives differ by less than this, per item, came to the same.
 _SAME = 1e-6
 

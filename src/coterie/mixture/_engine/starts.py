@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from coterie._arrays import Floats, Index
 from coterie.base import new_numbers
 from coterie.constraints import Constraints
-from coterie.exceptions import ViolatedConstraintsWarning
+from coterie.exceptions import ParameterError, ViolatedConstraintsWarning
 from coterie.kmeans import COPKMeans, PCKMeans
 from coterie.mixture._emissions.emission import Emission, Statistics
 from coterie.mixture._emissions.gaussian import Gaussian
@@ -131,22 +131,22 @@ def _by_target(labels: Index, target: Floats, known: Index) -> Index:
     """Labels with new numbers: the larger a cluster, the larger its target; known numbers stay."""
     number = np.arange(len(target))
     loose = np.setdiff1d(number, known)
-    sizes = np.bincount(labels, minlength=len(target))
-    by_size, by_target = (loose[np.argsort(key[loose], kind="stable")] for key in (sizes, target))
-    number[by_size] = by_target
+    sizes = np.bincount(labels, minlength=len(target))[loose]
+    number[loose[np.argsort(sizes, kind="stable")]] = loose[np.argsort(target[loose], kind="stable")]
     return number[labels]
 
 
-def _numbers(values: Any, name: str) -> Floats:
+def numbers(values: Any, name: str) -> Floats:
+    """An array that the user gave."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be an array of numbers; got {values!r}.") from None
+        raise ParameterError(f"{name} must be an array of numbers; got {values!r}.", name) from None
 
 
 def given_weights(values: Any, k: int) -> Floats:
     """Weights that the user gave, checked."""
-    weights = _numbers(values, "weights_init")
+    weights = numbers(values, "weights_init")
     if weights.shape != (k,):
         raise ValueError(f"weights_init has shape {weights.shape}, but n_components={k} weights are needed.")
     if not np.isfinite(weights).all() or (weights < 0).any() or not np.isclose(weights.sum(), 1.0, atol=1e-6):
@@ -156,7 +156,7 @@ def given_weights(values: Any, k: int) -> Floats:
 
 def _given_means(values: Any, k: int, d: int) -> Floats:
     """Means that the user gave, checked."""
-    means = _numbers(values, "means_init")
+    means = numbers(values, "means_init")
     if means.shape != (k, d):
         raise ValueError(
             f"means_init has shape {means.shape}, but n_components={k} means of {d} features are needed."
@@ -172,7 +172,7 @@ def _shapes(k: int, d: int) -> dict[str, tuple[int, ...]]:
 
 def type_of_precisions(values: Any, k: int, d: int) -> str:
     """The covariance type of precisions that the user gave, by their shape."""
-    shape = _numbers(values, "precisions_init").shape
+    shape = numbers(values, "precisions_init").shape
     kinds = [kind for kind, its in _shapes(k, d).items() if its == shape]
     if len(kinds) != 1:
         raise ValueError(
@@ -184,7 +184,7 @@ def type_of_precisions(values: Any, k: int, d: int) -> str:
 
 def _given_precisions(values: Any, covariance_type: str, k: int, d: int) -> Floats:
     """Precisions that the user gave, checked."""
-    precisions = _numbers(values, "precisions_init")
+    precisions = numbers(values, "precisions_init")
     shape = _shapes(k, d)[covariance_type]
     if precisions.shape != shape:
         raise ValueError(

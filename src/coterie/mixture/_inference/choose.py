@@ -21,7 +21,6 @@ from coterie.mixture._inference.answer import Answer, PieceSolver, normalise
 from coterie.mixture._inference.elimination import Steps, eliminate
 from coterie.mixture._inference.forest import Forest
 from coterie.mixture._inference.junction import JunctionTree
-from coterie.mixture._inference.mean_field import MeanField
 from coterie.mixture._inference.network import Network
 
 Kind = Literal["exact", "bound", "estimate"]
@@ -177,7 +176,12 @@ class Inference:
 
     def infer(self, potential: Floats, scale: float = 1.0) -> Answer:
         """Probabilities of all labels, from log potentials with the prior; `scale` is of finite couplings."""
-        network, potential = self.network, self.with_clamps(potential, scale)
+        network = self.network
+        potential = potential.copy()
+        if self._clamped.any():
+            potential[~self._may] = -np.inf
+        if len(self._clamped_unit):
+            np.add.at(potential, (self._clamped_unit, self._clamped_label), self._clamped_beta * scale)
         marginals, agreement = np.empty_like(potential), np.empty(len(network.ends))
         by_root = np.zeros(network.n_units)
         marginals[self.single], by_root[self.single] = normalise(potential[self.single])
@@ -191,38 +195,8 @@ class Inference:
         rest = np.concatenate([np.flatnonzero(self._role), self.dropped])
         u, v = network.ends[rest].T
         agreement[rest] = (marginals[u] * marginals[v]).sum(axis=1)
-        return Answer(marginals, log_z + scale * self._sure_worth(), agreement, by_root)
-
-    def bound(self, potential: Floats, marginals: Floats, scale: float = 1.0) -> tuple[Answer, Floats]:
-        """The answer that given probabilities are, by mean field, and the potentials that neighbours leave.
-
-        For networks in which mean field answers for all couplings.
-        """
-        potential = self.with_clamps(potential, scale)
-        field = potential.copy()
-        mine = marginals[self.single]
-        gain = np.where(mine > 0, potential[self.single] - np.log(np.maximum(mine, 1e-300)), 0.0)
-        log_z = float((mine * gain).sum())
-        u, v = self.network.ends.T
-        agreement = np.asarray((marginals[u] * marginals[v]).sum(axis=1))
-        for solver, units, _ in self.pieces:
-            assert isinstance(solver, MeanField)
-            answer, field[units] = solver.bound(potential[units], marginals[units], scale)
-            log_z += answer.log_z
-        return Answer(marginals, log_z + scale * self._sure_worth(), agreement), field
-
-    def with_clamps(self, potential: Floats, scale: float) -> Floats:
-        """Potentials with what clamped units say."""
-        potential = potential.copy()
-        if self._clamped.any():
-            potential[~self._may] = -np.inf
-        if len(self._clamped_unit):
-            np.add.at(potential, (self._clamped_unit, self._clamped_label), self._clamped_beta * scale)
-        return potential
-
-    def _sure_worth(self) -> float:
-        """What couplings are worth that no label can break."""
-        return self.network.constant + self.network.held_constant + self._constant
+        constant = scale * (network.constant + network.held_constant + self._constant)
+        return Answer(marginals, log_z + constant, agreement, by_root)
 
     def together(self, potential: Floats, marginals: Floats, u: Index, v: Index) -> Floats:
         """Chance that units without a coupling agree: independent, but for exact pieces that hold both."""

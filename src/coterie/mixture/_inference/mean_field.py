@@ -140,12 +140,12 @@ class MeanField:
         self.state = answer.marginals
         return answer
 
-    def bound(self, potential: Floats, chance: Floats, scale: float = 1.0) -> tuple[Answer, Floats]:
-        """The answer that given probabilities are, and the potentials that neighbours leave to each unit."""
+    def graph(self, potential: Floats, scale: float) -> sparse.csr_matrix:
+        """The couplings, scaled, as a symmetric matrix."""
         self._scaled = self._couplings(potential, scale)
         coupled = self._scaled[self._row] if len(self._row) else self._scaled
-        graph = sparse.csr_matrix((coupled, self.indices, self.indptr), (len(chance), len(chance)))
-        return self._answer(potential, chance), potential + graph @ chance
+        n = len(self.indptr) - 1
+        return sparse.csr_matrix((coupled, self.indices, self.indptr), (n, n))
 
     def _couplings(self, potential: Floats, scale: float) -> Floats:
         """Couplings times `scale`, and a finite number for the forbidden ones that nothing outweighs."""
@@ -160,9 +160,10 @@ class MeanField:
 
     def _converge(self, potential: Floats, chance: Floats) -> Answer:
         self._sweeps(potential, 1.0, chance, self.max_sweeps)
-        return self._answer(potential, chance)
+        return self.answer(potential, chance)
 
-    def _answer(self, potential: Floats, chance: Floats) -> Answer:
+    def answer(self, potential: Floats, chance: Floats) -> Answer:
+        """What these probabilities are worth, at the last couplings."""
         together = (chance[self.ends[:, 0]] * chance[self.ends[:, 1]]).sum(axis=1)
         sure = chance > 0
         own = float((chance[sure] * (potential[sure] - np.log(chance[sure]))).sum())

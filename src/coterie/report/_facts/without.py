@@ -41,6 +41,8 @@ class Comparison:
 def plain_labels(model: Any, X: Any, *, sample_weight: Any = None) -> Ints | None:
     """Labels of the same method without constraints and bounds; None if the model was given none.
 
+    Bounds stay where the method cannot do without any.
+
     It makes as many starts as `n_init` of the model says; above 100,000 items, one.
 
     Parameters
@@ -58,12 +60,13 @@ def plain_labels(model: Any, X: Any, *, sample_weight: Any = None) -> Ints | Non
         What `write_report` and `constraint_outcomes` take as `plain`.
     """
     account = account_of(model)
-    if not (account.known or account.bounds) or lacks_weight(account, sample_weight):
+    always = account.bounds is not None and account.bounds.always
+    if not (account.known or (account.bounds and not always)) or lacks_weight(account, sample_weight):
         return None
     if np.shape(X)[1] != (account.n_features or np.shape(X)[1]):
         return None  # other columns than those of the fit, so that it cannot be repeated
     parameters = {**model.get_params(deep=False)}
-    parameters |= {name: None for name in BOUNDS if name in parameters}
+    parameters |= {name: None for name in BOUNDS if name in parameters and not always}
     if "random_state" in parameters and not isinstance(parameters["random_state"], (int, np.integer)):
         parameters["random_state"] = 0
     if "n_init" in parameters and np.shape(X)[0] > ONE_START_ABOVE:

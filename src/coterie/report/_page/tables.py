@@ -193,7 +193,9 @@ def comparison_section(facts: Facts) -> Markup | None:
         figures.append((f"{before:,} → {after:,}", message))
     along = facts.account.graph is not None
     same = "The same method, along the same neighbours," if along else "The same method"
-    words = f"{same} without constraints and bounds, its clusters matched to these as well as can be."
+    bounds = facts.account.bounds
+    left_off = "constraints" if bounds is not None and bounds.always else "constraints and bounds"
+    words = f"{same} without {left_off}, its clusters matched to these as well as can be."
     if found.leaves_out:
         words += " Items left out of all clusters count as one more cluster."
     return together(
