@@ -178,6 +178,10 @@ def test_must_links_are_one_vertex(start):
     everything = Constraints([(i, i + 1) for i in range(9) if i != 4], n_items=10)
     assert adjusted_rand_score(truth, given(2).fit(W, constraints=everything).labels_) == 1.0
     assert given(1, size_min=10).fit(W).objective_ == 0.0
+    apart = given(2).fit(cliques(5, 5, bridge=0.0)[0], constraints=everything)  # vertices without an edge
+    assert (apart.objective_, apart.sizes_.tolist()) == (0.0, [5, 5])
+    alone = Constraints([(0, 1), (1, 2)], n_items=9)
+    assert given(2, size_min=3).fit(cliques(3, 6, bridge=0.0)[0], constraints=alone).objective_ == 0.0
 
 
 def test_affinities_have_no_unit_and_no_form():
