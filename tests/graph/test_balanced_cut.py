@@ -56,7 +56,7 @@ def random_graph(seed, n=7):
 @pytest.mark.parametrize("bounds", [(2, 5), (3, 4), ([1, 5], [2, 6])])
 def test_tiny_graphs_are_cut_as_well_as_can_be(start, bounds):
     found, least = [], []
-    for seed in range(6):
+    for seed in range(4):
         W = random_graph(seed)
         model = given(2, size_min=bounds[0], size_max=bounds[1]).fit(W)
         assert model.start_ == start
@@ -68,12 +68,12 @@ def test_tiny_graphs_are_cut_as_well_as_can_be(start, bounds):
         found.append(model.objective_)
         least.append(oracle.least_cut(W, 2, low, high))
     assert (np.array(found) > np.array(least) - 1e-9).all()
-    assert np.isclose(found, least).sum() >= 4
+    assert np.isclose(found, least).sum() >= 3
 
 
 def test_loads_and_must_links_against_every_labelling(start):
     found, least = [], []
-    for seed in range(6):
+    for seed in range(4):
         W, rng = random_graph(seed), np.random.default_rng(seed)
         load = rng.integers(1, 4, size=7)
         pairs = rng.permutation(7)[:4].reshape(2, 2)
@@ -90,7 +90,7 @@ def test_loads_and_must_links_against_every_labelling(start):
         assert model.objective_ >= best - 1e-9
         found.append(model.objective_)
         least.append(best)
-    assert np.isclose(found, least).sum() >= 4
+    assert np.isclose(found, least).sum() >= 3
 
 
 def test_neighbours_against_every_pair_of_rows():

@@ -62,7 +62,7 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
     n_init : int or "auto", default "auto"
         Number of starts, each the best of four partitions of METIS; "auto" is 4.
     max_iter, tol
-        A start ends after so many assignments, or when the cut has not fallen by this share for 20 of them.
+        A start ends after so many assignments, or when the cut has not fallen by this share for 10 of them.
     verbose, random_state
         As in `COPKMeans`.
 

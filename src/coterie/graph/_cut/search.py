@@ -32,7 +32,7 @@ _PARTITIONS = 4
 # METIS counts in whole numbers: the largest sums of edges and of loads, and the largest edge where that fits.
 _EDGES, _LOADS, _EDGE = 2.0**30, 1e7, 1000.0
 # Draws of shares, in a row, after which nothing is expected of another one.
-_IN_VAIN = 20
+_IN_VAIN = 10
 
 
 class CutSearch:
@@ -52,6 +52,7 @@ class CutSearch:
             sparse.csr_matrix((edges.data[kept], (i[kept], j[kept])), (len(self.load),) * 2)
             for kept in (i >= 0, i != j)
         )
+        self.edges = self.graph.tocoo()
         self.start_by = "metis" if importlib.util.find_spec("pymetis") else "normalized_cut"
 
     def start(self, number: int, tolerance: float) -> Any:
@@ -112,8 +113,7 @@ class CutSearch:
 
     def _cut(self, labels: Labels) -> float:
         """The weight of the edges between clusters."""
-        edges = self.graph.tocoo()
-        return 0.5 * float(edges.data[labels[edges.row] != labels[edges.col]].sum())
+        return 0.5 * float(self.edges.data[labels[self.edges.row] != labels[self.edges.col]].sum())
 
     def _cheapest(self, costs: Any, labels: Labels, *, last: bool) -> Labels:
         """Labels of the vertices within the bounds."""
