@@ -8,10 +8,11 @@ from itertools import repeat
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from coterie._arrays import NOTHING, Floats, Index, Labels
-from coterie.assign._sizes import BoundedMoves, SizeBounds, StoredCells, is_bound, read_bounds
+from coterie.assign._sizes import BoundedMoves, SizeBounds, is_bound, read_bounds
 from coterie.base import About, Account, Bounds, Rule, constrained_fit, one_of
 from coterie.constraints import Constraints
 from coterie.distortion import Cosine, Distortion
@@ -286,7 +287,7 @@ class TreeLoop(PrototypeLoop):
             moves.by_book()
         return moves.n_moves
 
-    def _offers(self, labels: Labels, centres: Floats) -> StoredCells:
+    def _offers(self, labels: Labels, centres: Floats) -> Any:
         """Costs in the own cluster and in those of the nearest centres; nobody looks far beyond the own."""
         n, width = len(labels), min(_OFFERED + 1, self.k)
         cluster, cost = np.empty((n, width), dtype=np.int32), np.empty((n, width))
@@ -303,7 +304,8 @@ class TreeLoop(PrototypeLoop):
             cluster[items] = found
             cost[items] = np.take_along_axis(scores, near, axis=1)
         cost *= self.scale[:, None]
-        return StoredCells(np.arange(0, n * width + 1, width), cluster.ravel(), cost.ravel())
+        stored = cost.ravel(), cluster.ravel(), np.arange(0, n * width + 1, width)
+        return sparse.csr_array(stored, (n, self.k))
 
 
 def _neighbours(centres: Floats) -> Index:
