@@ -1,11 +1,9 @@
 """`improve_within_bounds`: better labels from given ones, by moves that keep to bounds on sizes.
 
-Moves live on the graph of the clusters: an arc g -> h stands for the items of g that h is offered to, the
-cheapest first. "book" follows arcs that gain, one by one and in cycles (chapter 8, refine). "circulation"
-asks a linear program for the best set of moves: a network, so that whole items come out (chapter 16, section
-3, where only arcs that gain are asked for; a losing one in between may free the place that another needs).
-Time of "book": O(cells) a sweep. Of "circulation": a program over the clusters, with a few items an arc, for
-each round.
+An arc g -> h of the clusters stands for the items of g that h is offered to. "book" makes moves that gain,
+one by one and in cycles (chapter 8, refine): O(cells) a sweep. "circulation" asks a linear program over a few
+items an arc for the best set of moves, round by round: a network, so that whole items come out (chapter 16,
+section 3, without moves that lose; one of these may free the place that another needs).
 """
 
 from __future__ import annotations
@@ -90,8 +88,11 @@ def improve_within_bounds(
     found = read_labels(labels, n, k)
     bounds = read_bounds(size_min, size_max, n, k, check=False)
     state = BoundedMoves(cells, found, bounds.low, bounds.high)
-    optimal = state.by_book() if strategy == "book" else state.by_circulation()
-    return Assignment(found, float(state.own.sum()), n_moves=state.n_moves, optimal=optimal)
+    if strategy == "book":
+        state.by_book()
+    while strategy == "circulation" and state.circulate():
+        pass
+    return Assignment(found, float(state.own.sum()), n_moves=state.n_moves, optimal=state.proven)
 
 
 def _read_cells(costs: Any) -> Any:
@@ -128,19 +129,18 @@ class BoundedMoves:
         self.own = self.cost[at].astype(np.float64)
         self.size = np.bincount(labels, minlength=len(low)).astype(np.float64)
         self.range = float(np.ptp(self.cost.astype(np.float64)))
-        self.n_moves, self.proven = 0, True
+        self.n_moves, self.proven = 0, False
 
     # ---- the book -------------------------------------------------------------------------------------
 
-    def by_book(self) -> bool:
-        """Single moves until none is left, then cycles, and again; returns that nothing was proven."""
+    def by_book(self) -> None:
+        """Single moves until none is left, then cycles, and again."""
         before = -1
         while self.n_moves > before:
             before = self.n_moves
             for step in (self._sweep, self._cycles):
                 while moved := step(_ROUNDING * self.range):
                     self.n_moves += moved
-        return False
 
     def _sweep(self, tolerance: float) -> int:
         """Try every item whose nearest cluster is another, those that gain most first."""
@@ -149,7 +149,7 @@ class BoundedMoves:
         order = order[np.argsort(-gain[order], kind="stable")]
         cells, sizes = (self.ptr, self.head, self.cost), (self.size, self.low, self.high)
         return sum(
-            _single_moves(order[start:stop], *cells, self.labels, self.own, *sizes, tolerance)
+            _single_moves(order[start:stop], cells, self.labels, self.own, sizes, tolerance)
             for start, stop in in_slices(len(order), len(self.item) // len(self.labels))
         )
 
@@ -158,41 +158,32 @@ class BoundedMoves:
         k = len(self.size)
         cell = np.flatnonzero(self.cost < self.own[self.item] - tolerance)
         item = self.item[cell]
-        order = np.lexsort((self.cost[cell] - self.own[item], self.labels[item]))
+        order = np.lexsort((self.cost[cell] - self.own[item], self.head[cell], self.labels[item]))
         cell, item = cell[order], item[order]
         ptr = np.searchsorted(self.labels[item], np.arange(k + 1))
-        cells = ptr, item, self.head[cell], self.cost[cell]
+        moves = ptr, item, self.head[cell], self.cost[cell]
         at, walk = ptr[:-1].copy(), np.zeros((3, k), dtype=np.int64)
         return sum(
-            _follow_cycles(start, stop, *cells, at, walk, self.labels, self.own)
+            _follow_cycles(start, stop, moves, at, walk, self.labels, self.own)
             for start, stop in in_slices(k, len(cell) // k)
         )
 
     # ---- circulation ----------------------------------------------------------------------------------
-
-    def by_circulation(self) -> bool:
-        """Ask for the best set of moves until there is none; returns whether this is proven."""
-        while self.circulate():
-            pass
-        return self.proven
 
     def circulate(self) -> int:
         """Make the best set of moves between all clusters, few from each to each; returns their number."""
         cell = self._candidates()
         item, k = self.item[cell], len(self.size)
         delta = self.cost[cell] - self.own[item]
-        if not (delta < 0).any():
+        self.proven = not (delta < 0).any()
+        if self.proven:
             return 0
         shape, one, at = (k, len(cell)), np.ones(len(cell)), np.arange(len(cell))
         grows = sparse.csr_array((one, (self.head[cell], at)), shape)
         grows -= sparse.csr_array((one, (self.labels[item], at)), shape)
         item_once = sparse.csr_array((one, (np.unique(item, return_inverse=True)[1], at)))
-        rules = [
-            LinearConstraint(item_once, -np.inf, 1.0),
-            LinearConstraint(
-                grows, np.minimum(self.low - self.size, 0), np.maximum(self.high - self.size, 0)
-            ),
-        ]
+        room = np.minimum(self.low - self.size, 0.0), np.maximum(self.high - self.size, 0.0)
+        rules = [LinearConstraint(item_once, -np.inf, 1.0), LinearConstraint(grows, *room)]
         found = milp(delta / np.abs(delta).max(), bounds=(0.0, 1.0), constraints=rules)
         self.proven = found.status == 0
         chosen = np.flatnonzero(found.x > 0.5) if self.proven else at[:0]
@@ -218,19 +209,9 @@ class BoundedMoves:
 
 
 @kernel
-def _single_moves(
-    order: Any,
-    ptr: Any,
-    head: Any,
-    cost: Any,
-    labels: Any,
-    own: Any,
-    size: Any,
-    low: Any,
-    high: Any,
-    tolerance: float,
-) -> int:
+def _single_moves(order: Any, cells: Any, labels: Any, own: Any, sizes: Any, tolerance: float) -> int:
     """Move items of `order` to their cheapest cluster with room, where theirs can spare them."""
+    (ptr, head, cost), (size, low, high) = cells, sizes
     moved = 0
     for i in order:
         g = labels[i]
@@ -250,25 +231,15 @@ def _single_moves(
 
 
 @kernel
-def _follow_cycles(
-    start: int,
-    stop: int,
-    ptr: Any,
-    item: Any,
-    head: Any,
-    cost: Any,
-    at: Any,
-    walk: Any,
-    labels: Any,
-    own: Any,
-) -> int:
+def _follow_cycles(start: int, stop: int, moves: Any, at: Any, walk: Any, labels: Any, own: Any) -> int:
     """Walk from clusters `start` to `stop` along moves, and make those of each cycle that closes.
 
-    Moves of cluster g are `ptr[g]` to `ptr[g + 1]`, the best first. They only disappear on the way (who has
-    moved moves no more), so a cluster without a way on is done for good, and each move is looked at once but
-    for the cycles. Rows of `walk`: 0 not visited, 1 on the way, 2 done; the way; the place of a cluster on
-    it.
+    Those of cluster g are `ptr[g]` to `ptr[g + 1]`, the best to each other cluster first. They only disappear
+    on the way (who has moved moves no more), so a cluster without a way on is done for good, and each move is
+    looked at once but for the cycles. Rows of `walk`: 0 not visited, 1 on the way, 2 done; the way; the place
+    of a cluster on it.
     """
+    ptr, item, head, cost = moves
     mark, way, place = walk[0], walk[1], walk[2]
     moved = 0
     for root in range(start, stop):
