@@ -75,6 +75,44 @@ def test_a_list_holds_the_cheapest_and_its_floor():
     np.testing.assert_array_equal(lists.floor, least[:, -1])
 
 
+@pytest.mark.parametrize("case", ["most items must go far", "equal centres", "equal rows", "one place"])
+def test_lists_that_lead_nowhere_for_long(case):
+    """Prices must not run away on the way, nor may a list lose the cluster that its item is in."""
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        n, k = 1500, 80
+        blobs = 100 * rng.normal(size=(3, 2))
+        X = blobs[rng.choice(3, n, p=[0.8, 0.15, 0.05])] + rng.normal(size=(n, 2))
+        centres = blobs[np.repeat([0, 1, 2], [8, 24, 48])] + rng.normal(size=(k, 2))
+        if case == "equal centres":
+            centres = centres[rng.integers(0, 3, k)]
+        elif case == "equal rows":
+            X = X[rng.integers(0, 5, n)]
+        elif case == "one place":
+            X, centres = np.ones_like(X), np.ones_like(centres)
+        distortion = distortion_named("sqeuclidean")(X, None)
+        table = np.empty((n, k))
+        distortion.fill_costs(centres, table)
+        found, wanted, bounds = both(distortion, centres, table, 0.9, 1.1)
+        assert bounds.missed(found.labels) == 0
+        cost = table[np.arange(n), found.labels].sum()
+        np.testing.assert_allclose(cost, wanted.cost, rtol=1e-12, atol=1e-12)
+
+
+def test_the_floor_does_not_follow_the_prices_of_the_caller():
+    distortion, centres, table = problem(8)
+    prices = np.zeros(table.shape[1])
+    lists = Shortlists(distortion, centres, n_listed=4)
+    lists.build(prices)
+    prices[:] = 5.0 * np.random.default_rng(0).normal(size=len(prices))  # as a solver changes its own
+    labels = lists.cells.column[:, 0].copy()
+    rows, better = lists.missing(labels, prices)
+    labels[rows] = better
+    own = (table - prices)[np.arange(len(table)), labels]
+    listed = (lists.cells.cost - prices[lists.cells.column]).min(axis=1)
+    np.testing.assert_allclose(np.minimum(own, listed), (table - prices).min(axis=1), atol=1e-9)
+
+
 @unsettled
 @pytest.mark.parametrize("form", ["dense", "float32", "sparse", "weighted", "cosine"])
 def test_a_fit_is_the_same_either_way(form, monkeypatch):
@@ -108,6 +146,11 @@ def test_no_table_is_written(monkeypatch):
     monkeypatch.setattr(
         Shortlists, "build", lambda self, prices: seen.append(self.shape) or built(self, prices)
     )
+    before, fill = [], sized_loop.BoundedLoop._fill_costs
+    monkeypatch.setattr(
+        sized_loop.BoundedLoop, "_fill_costs", lambda loop, c: before.append(loop.costs) or fill(loop, c)
+    )
     X = np.random.default_rng(0).normal(size=(900, 3))
     SizeConstrainedKMeans(70, size_min=1.0, n_init=1, max_iter=2, random_state=0).fit(X)
     assert set(seen) == {(900, 70)}
+    assert len(before[0]) == 0  # nor was room asked for

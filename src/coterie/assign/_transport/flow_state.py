@@ -178,7 +178,9 @@ class FlowState:
         count = np.zeros((problem.n_kinds * k, k), dtype=np.int64)
         for part in in_slices(n, width):
             find_candidates(*common, reach, count, count, NOTHING, NO_KINDS, *part)
-        if count.sum() == n * (width - 1):  # everybody is a candidate for everything
+        # everybody is a candidate for everything; a list may name a cluster twice, also the item's own
+        others = cells.column != self.labels[:, None] if len(cells.column) else None
+        if count.sum() == (n * (width - 1) if others is None else np.count_nonzero(others)):
             reach = np.inf
         room = count + count // 2
         self.counters[TAIL] = room.sum()

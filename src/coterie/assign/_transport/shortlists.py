@@ -25,14 +25,19 @@ _LISTED = 16
 FEW_CELLS = 4_000_000
 # Items, at least, that look beyond their lists where these lead nowhere.
 _LED_OUT = 100
+# By how many clusters lists grow in this way before they are made anew.
+_GROWN = 4
 # Rounding of costs, in units of their dtype's, that is no gain.
 _ROUNDING = 8.0
 
 
 @kernel
 def _keep_least(block: Any, base: Any, cost: Any, column: Any, floor: Any) -> None:
-    """Write the cheapest clusters of each row of a block, at prices `base`, and the most that they cost."""
-    n_listed = cost.shape[1]
+    """Write the cheapest clusters of each row of a block, at prices `base`, and the most that they cost.
+
+    Where there is more room than clusters, the first one stands there again.
+    """
+    n_listed = min(cost.shape[1], block.shape[1])
     value = np.empty(n_listed)
     for i in range(block.shape[0]):
         worst = 0
@@ -48,7 +53,9 @@ def _keep_least(block: Any, base: Any, cost: Any, column: Any, floor: Any) -> No
                 for place in range(n_listed):
                     worst = place if value[place] > value[worst] else worst
         floor[i] = value[worst]
-        for place in range(n_listed):
+        for place in range(cost.shape[1]):
+            if place >= n_listed:
+                column[i, place] = column[i, 0]
             cost[i, place] = block[i, column[i, place]]
 
 
@@ -74,7 +81,7 @@ class Shortlists:
         """List the clusters that are cheapest at these prices."""
         n, m = self.shape[0], self.n_listed
         self.cells = Cells(np.empty((n, m), dtype=self.dtype), np.empty((n, m), dtype=np.int32))
-        self.floor, self.base = np.empty(n), prices
+        self.floor, self.base = np.empty(n), prices.copy()  # the caller's go on
         self.over_blocks(self._list)
         return self.cells
 
@@ -106,8 +113,14 @@ class Shortlists:
         listed = np.argmax(column == labels[:, None], axis=1)
         return self.floor - (cost[np.arange(len(cost)), listed] - prices[labels])
 
-    def lead_out(self, labels: Labels, prices: Floats, reached: NDArray[np.bool_]) -> None:
-        """Let items of the clusters that were reached list one that was not: those that lose least by it."""
+    def lead_out(self, labels: Labels, prices: Floats, reached: NDArray[np.bool_], n_wanted: int = 0) -> None:
+        """Let items of the clusters that were reached list one that was not: those that lose least by it.
+
+        At least `n_wanted` of them. Where that was done several times all lists become longer instead.
+        """
+        if self.cells.cost.shape[1] >= self.n_listed + _GROWN:
+            self.longer(prices)
+            return
         rows, outside = np.flatnonzero(reached[labels]), np.flatnonzero(~reached)
         slack = self._slack(labels, prices)
         cost, way = np.empty(len(rows)), np.empty(len(rows), dtype=np.int32)
@@ -119,7 +132,7 @@ class Shortlists:
 
         self.distortion.of_rows(rows).fill_costs(self.centres, _Sink(take))
         own = self.floor[rows] - slack[rows]
-        n_led = min(max(_LED_OUT, len(rows) // 50), len(rows))
+        n_led = min(max(_LED_OUT, len(rows) // 50, n_wanted), len(rows))
         led = np.argpartition(cost - prices[way] - own, n_led - 1)[:n_led]
         rows, way, cost = rows[led], way[led], cost[led]
         # lists grow by one: for the others by the dearest that they have, once more
@@ -156,6 +169,13 @@ class Shortlists:
             mine, least = now[every, labels[rows]], now[every, best[part]]
             size = np.abs(block[every, labels[rows]]) + np.abs(block[every, best[part]])
             cheaper[part] = least < mine - eps * size
+            # of clusters that cost the same a list may hold others than the item's own
+            own = labels[rows]
+            left = np.flatnonzero(~cheaper[part] & (self.cells.column[rows] != own[:, None]).all(axis=1))
+            if len(left):
+                lost, kept = rows[left], own[left]
+                worst = (self.cells.cost[lost] - prices[self.cells.column[lost]]).argmax(axis=1)
+                self.cells.cost[lost, worst], self.cells.column[lost, worst] = block[left, kept], kept
 
         self.distortion.of_rows(doubtful).fill_costs(self.centres, _Sink(take))
         return doubtful[cheaper], best[cheaper]

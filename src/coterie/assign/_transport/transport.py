@@ -204,12 +204,16 @@ class Transport:
         state = self._start(lists, potentials)
         n_rounds = 0
         while True:
+            before = state.potentials.copy()
             reached = state.run(lists.cells)
             prices = state.potentials[: self.k]
             if reached is not None:
                 if lists.complete:
                     raise InfeasibleFlowError
-                lists.lead_out(state.labels, prices, reached[: self.k])
+                # on the way to nowhere prices went farther than any item lies: back to those before
+                n_wanted = int(2 * state.excess[: self.k][reached[: self.k]].sum())
+                lists.lead_out(state.labels, before[: self.k], reached[: self.k], n_wanted)
+                state = self._nearer(lists.cells, self._begin(lists.cells, before))
                 continue
             rows, better = lists.missing(state.labels, prices)
             if not len(rows):
@@ -218,7 +222,9 @@ class Transport:
             n_rounds += 1
             if n_rounds % _PATIENCE == 0:
                 lists.longer(prices)
-            state.balance()
+                state = self._begin(lists.cells, state.potentials)
+            else:
+                state.balance()
 
     def duals(self, costs: Any, labels: Labels, potentials: Floats) -> Floats:
         """What one more unit in each node would cost: exact distances from the sink, not any dual."""

@@ -103,7 +103,12 @@ class BoundedLoop(PrototypeLoop):
         self.pair_penalty, self.on_shortfall = penalty, on_shortfall
         self.outlier_cost, self.pinned = outlier_cost, pinned
         n, k_all, dtype = distortion.points.n, len(bounds.low), distortion.points.X.dtype
-        self.costs: Any = np.empty((n, k_all), dtype=dtype)
+        self.by_sums = distortion.by_sums and outlier_cost is None
+        self.simple = self.by_sums and solver.plain
+        # one price for all items of a cluster: then lists of cheap clusters do instead of a table
+        alike = self.simple and pinned is None and bounds.groups is None
+        self.by_lists = alike and k >= _MANY_CLUSTERS and n * k >= _MANY_CELLS
+        self.costs: Any = np.empty((0 if self.by_lists else n, k_all), dtype=dtype)
         if outlier_cost is not None:
             most = np.finfo(self.costs.dtype).max / 4.0
             left_out = distortion.weighted(np.full(distortion.points.n, objective_factor * outlier_cost))
@@ -112,11 +117,6 @@ class BoundedLoop(PrototypeLoop):
         self.weighted, mass = distortion, distortion.sample_weight
         if len(mass) and not mass.all():
             self.weighted = distortion.reweighted(np.where(mass > 0, mass, 1e-9 * mass[mass > 0].min()))
-        self.by_sums = distortion.by_sums and outlier_cost is None
-        self.simple = self.by_sums and solver.plain
-        # one price for all items of a cluster: then lists of cheap clusters do instead of a table
-        alike = self.simple and pinned is None and bounds.groups is None
-        self.by_lists = alike and k >= _MANY_CLUSTERS and n * k >= _MANY_CELLS
 
     def run(
         self, centres: Floats, *, max_iter: int, tol: float, step: Callable[[float], bool]
