@@ -38,8 +38,7 @@ from coterie.graph._cut.search import CutSearch
 class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
     """Clusters of bounded size, cut out of a graph so that the edges between them weigh little.
 
-    The graph joins nearest neighbours, or is given. METIS cuts it into parts of nearly equal size; an
-    assignment under bounds, optimal for the edges as they are, then meets the bounds exactly, and goes on as
+    METIS cuts the graph into parts of nearly equal size; exact assignments then meet the bounds, and go on as
     long as the cut falls. Asked for equal sizes itself, METIS finds cuts that are many times as large.
 
     Parameters
@@ -57,8 +56,7 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
     n_neighbors : int, default 15
         Neighbours of an item.
     tolerance : float, default 0.03
-        How far sizes may be from the mean, as a share, where no bounds are given: rounded outwards to whole
-        items. METIS is given the same, but at least 0.03.
+        How far sizes may be from the mean, as a share, without bounds. METIS is given at least 0.03.
     n_init : int or "auto", default "auto"
         Number of starts, each the best of four partitions of METIS; "auto" is 4.
     max_iter, tol
@@ -73,7 +71,7 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
     objective_, history_ : float, array
         The cut, the weight of all edges between clusters; `history_`: each time that it fell.
     n_iter_, converged_
-        Assignments of the best start, and whether the last ones could not lower the cut.
+        Assignments of the best start, and whether the last ones were in vain.
     affinity_matrix_ : CSR matrix of shape (n_samples, n_samples)
         The graph.
     start_ : {"metis", "normalized_cut"}
@@ -88,9 +86,8 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
     Notes
     -----
     Neighbours take O(n^2 d) time above 9 features (20,000 x 64: some seconds), about O(n log n) below; an
-    assignment O(n k), and O(k^2) for each item that has to give way; memory O(edges + n k). Loads are never
-    split, so that narrow bounds may be impossible: an error says so. There is no `predict`: a new item would
-    change the sizes, so fit again.
+    assignment O(n k), and O(k^2) for each item that has to give way; memory O(edges + n k). Loads that differ
+    may not fit narrow bounds: an error says so. There is no `predict`: new items would change the sizes.
 
     References
     ----------

@@ -2,11 +2,10 @@
 
 METIS cuts well at a tolerance of some percent and badly where sizes are to be equal. So it is asked for the
 former, and the labels are repaired by the assignment under bounds that is cheapest if each item pays minus
-the weight of its edges into a cluster. That counts neighbours where they were: two that change places see
-each other's old cluster, so that the cut may rise. It cannot where each pays less in its own cluster by its
-degree: the affinities with their degrees on the diagonal are positive semidefinite, and a concave function
-lies below its tangent. So as long as the cut does not fall, the own cluster is worth a share of the degree
-more, drawn at random for each item: those of small shares move, their neighbours hardly ever with them.
+the weight of its edges into a cluster. That counts neighbours where they were, so that the cut may rise. It
+cannot where all pay less in their own cluster by their degree: what is minimised is then concave, and below
+its tangent. So as long as the cut does not fall, the own cluster is worth a share of the degree more, drawn
+at random for each item: those of small shares move, their neighbours hardly ever with them.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class CutSearch:
     def __init__(
         self, graph: Any, unit: Index, bounds: SizeBounds, solver: BoundedSolver, rng: np.random.RandomState
     ) -> None:
-        """`unit` is the must-link component of each item."""
+        """`unit` is the component of each item."""
         self.unit, self.bounds, self.solver, self.rng, self.k = unit, bounds, solver, rng, len(bounds.low)
         self.first, self.count = np.unique(unit, return_index=True, return_counts=True)[1:]
         self.load = np.bincount(unit, bounds.load if len(bounds.load) else None).astype(np.float64)
@@ -103,13 +102,8 @@ class CutSearch:
                 history.append(value)
             if step(history[-1]):
                 break
-        return SimpleNamespace(
-            labels=labels[self.unit],
-            objective=history[-1],
-            history=np.array(history),
-            n_iter=n_iter,
-            converged=n_vain > _IN_VAIN,
-        )
+        told = {"objective": history[-1], "history": np.array(history), "n_iter": n_iter}
+        return SimpleNamespace(labels=labels[self.unit], converged=n_vain > _IN_VAIN, **told)
 
     def _cut(self, labels: Labels) -> float:
         """The weight of the edges between clusters."""
@@ -123,8 +117,7 @@ class CutSearch:
             self.solver.budget = 0  # what can be met does not depend on the start: ask no second time
             some = "; ".join(str(one) for one in shortfalls(self.bounds, found.labels)[:3])
             raise UndecidedError(
-                f"no labels within all bounds were found, nor proven that there are none; the best miss: "
-                f"{some}. Loads are never split: widen size_min and size_max, or tolerance where these are "
-                "None."
+                "no labels within all bounds were found, nor proven that there are none; the best miss: "
+                f"{some}. Loads are never split: widen size_min and size_max, or tolerance without them."
             )
         return found.labels[self.first]

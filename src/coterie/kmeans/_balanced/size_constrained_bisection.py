@@ -13,7 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from coterie._arrays import NOTHING, Floats, Labels
 from coterie.assign._sizes import BoundedMoves, SizeBounds, is_bound, read_bounds
-from coterie.base import About, Account, Bounds, Rule, constrained_fit, one_of
+from coterie.base import About, Account, Bounds, Rule, one_of
 from coterie.constraints import Constraints
 from coterie.distortion import Cosine, Distortion
 from coterie.exceptions import ParameterError
@@ -32,9 +32,8 @@ class SizeConstrainedBisection(PrototypeClusterer):
     """Many clusters whose sizes keep to bounds, by a tree of 2-means and a circulation between neighbours.
 
     A split gives each side a number of clusters and a size that can meet the bounds; then whole sets of items
-    move between near centres at once, as a linear program says, and the centres follow. Half the sum of
-    squared distances (the sum of cosine distances) falls at every step. Made for hundreds of clusters and
-    more: parts of an index, shards, batches.
+    move between near centres at once, as a linear program says, and the centres follow. The objective falls
+    at every step. Made for hundreds of clusters and more: parts of an index, shards, batches.
 
     Parameters
     ----------
@@ -44,17 +43,15 @@ class SizeConstrainedBisection(PrototypeClusterer):
         Bounds of all sizes, as in `SizeConstrainedKMeans`. No cluster is empty.
     split : {"share", "largest"}
         "share": each side of a split gets clusters in proportion to its items, and is cut where the bounds
-        ask for it. "largest" is the book's bisecting k-means: the largest cluster is split, by the best of
-        five trials, the last time into equal halves, so that the largest is at most twice the second; it
-        takes no bounds.
+        ask for it. "largest", the book's bisecting k-means: the largest cluster is split, by the best of five
+        trials, at last into equal halves, so that it is at most twice the second; without bounds.
     refine : bool, default True
         Whether to improve the tree: items move between the eight centres that are nearest to each, within the
         bounds (with "largest": sizes stay as they are), then the centres to their means.
     n_init : int or "auto", default 1
         Number of trees; the best is kept. "auto" is four.
     max_iter : int, default 5
-        Most rounds of moving items and centres. Each takes about as long as an iteration of
-        `SizeConstrainedKMeans` or less, and the first ones gain most.
+        Most rounds of moving items and centres; the first ones gain most.
     tol, metric, verbose, random_state
         As in `COPKMeans`.
 
@@ -63,8 +60,7 @@ class SizeConstrainedBisection(PrototypeClusterer):
     labels_ : array of shape (n_samples,)
         The cluster of each item; neighbours in the tree have neighbouring numbers.
     cluster_centers_ : array of shape (n_clusters, n_features)
-        The means of the clusters, but that after the last of them items moved once more, so that none gains
-        by going to another one that may take it.
+        The means of the clusters before items moved for the last time.
     history_ : array
         The objective of the tree, then after each half-round: items, centres.
     n_iter_, converged_
@@ -74,8 +70,7 @@ class SizeConstrainedBisection(PrototypeClusterer):
 
     See Also
     --------
-    SizeConstrainedKMeans : exact labels at every iteration, bounds by cluster, loads, groups, constraints;
-        for fewer clusters.
+    SizeConstrainedKMeans : exact labels, bounds by cluster, loads, groups, constraints; for fewer clusters.
     coterie.assign.improve_within_bounds : the moves alone, for your own costs.
 
     Notes
@@ -142,23 +137,7 @@ class SizeConstrainedBisection(PrototypeClusterer):
         # scikit-learn reads the names from here
         self.__dict__.update({name: value for name, value in locals().items() if name != "self"})
 
-    @constrained_fit
-    def fit(self, X: Any, y: Any = None, *, constraints: Any = None, sample_weight: Any = None) -> Any:
-        """Cluster X within the bounds.
-
-        Parameters
-        ----------
-        X, y
-            As in `COPKMeans.fit`.
-        constraints : None
-            Present for the API: the method takes none.
-        sample_weight : array of shape (n_samples,), optional
-            Importance of the items in the objective; the bounds do not see it.
-
-        Returns
-        -------
-        self
-        """
+    def _loop(self, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
         for name in ("size_min", "size_max"):
             if self.split == "largest" and getattr(self, name) is not None:
                 raise ParameterError(
@@ -167,9 +146,6 @@ class SizeConstrainedBisection(PrototypeClusterer):
                     name,
                     "split",
                 )
-        return self._run(X, constraints, sample_weight, self._loop)
-
-    def _loop(self, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
         self._bounds = read_bounds(self.size_min, self.size_max, distortion.points.n, self.n_clusters)
         tree = SplitTree(distortion, rng, _TRIALS[self.split])
         factor = self._objective_factor_of(distortion)
