@@ -1,31 +1,40 @@
-"""BalancedCut against pymetis: the same graphs, equal sizes against METIS's tolerance of 3 %.
+"""Balanced clusters beside others': BalancedCut and pymetis, the tree of 2-means and two rivals.
 
 Digits with 15 neighbours into 10 clusters, by the affinities of `BalancedCut` and by cosines; and blobs that
 overlap. METIS gets the affinities in thousandths, as whole numbers, and divides into all parts at once (its
 default for 10 parts). Ours looks at 16 partitions of METIS (four starts), so that it also stands against the
 best of 16 runs, by cut: what is left there is the price of equal sizes. Cuts are in the weights of the graph.
+
+`SizeConstrainedBisection` on pen digits, sizes of 75 to 125 percent of the mean, beside ten iterations of
+k-means-constrained (the same bounds, from the same rows as first centres) and scikit-learn's
+`BisectingKMeans` (no bounds): CPU seconds, sums of squares, sizes.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from typing import Any
 
 import numpy as np
 import pymetis
+from sklearn.cluster import BisectingKMeans
 from sklearn.datasets import load_digits
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.neighbors import kneighbors_graph
 
 from benchmarks.measure import in_fresh_process, save, verdict
-from benchmarks.protocol import overlapping_blobs
-from coterie import BalancedCut
+from benchmarks.protocol import first_centers, inertia, overlapping_blobs
+from benchmarks.race import run_side
+from coterie import BalancedCut, Constraints, SizeConstrainedBisection
+from coterie.datasets import load_table
 from coterie.metrics import balance_scores
 
-TITLE = "BalancedCut against pymetis 2025.2.2"
+TITLE = "BalancedCut against pymetis 2025.2.2, the tree against k-means-constrained 0.9.1 and BisectingKMeans"
 QUICK = False
 NEIGHBOURS, K, SEEDS, RUNS = 15, 10, 10, 16
 LARGE = 20_000, 32, 20  # n, d, k
+TREE_K, SHARES = 100, (0.75, 1.25)
 EQUAL: dict[str, Any] = {"size_min": 1.0, "size_max": 1.0}
 
 
@@ -144,9 +153,84 @@ def large_row() -> dict[str, Any]:
     )
 
 
+def pen_digits() -> Any:
+    """The rows; the kernels are loaded."""
+    X = np.ascontiguousarray(load_table("pendigits").data, dtype=np.float64)
+    trees(X[:2000])
+    return X
+
+
+def trees(X: Any) -> dict[str, Any]:
+    """Seconds, squares and sizes: our tree alone and refined, scikit-learn's."""
+    bounds = {"size_min": SHARES[0], "size_max": SHARES[1]}
+    makers = {
+        "alone": lambda seed: SizeConstrainedBisection(TREE_K, refine=False, random_state=seed, **bounds),
+        "refined": lambda seed: SizeConstrainedBisection(TREE_K, random_state=seed, **bounds),
+        "scikit-learn's": lambda seed: BisectingKMeans(TREE_K, random_state=seed),
+    }
+    found: dict[str, Any] = {name: [] for name in makers}
+    for seed in range(5):
+        for name, make in makers.items():
+            start = time.process_time()
+            labels = make(seed).fit(X).labels_
+            took = time.process_time() - start
+            sizes = np.bincount(labels, minlength=TREE_K)
+            found[name].append([took, inertia(X, labels), int(sizes.min()), int(sizes.max())])
+    return found
+
+
+def shown(runs: Any) -> str:
+    runs = np.array(runs)
+    took, square = runs[:, :2].mean(axis=0)
+    return f"{took:.2f} s; {square:.4g}; {int(runs[:, 2].min())} to {int(runs[:, 3].max())}"
+
+
+def tree_rows() -> list[dict[str, Any]]:
+    X = pen_digits()
+    found = in_fresh_process(__name__, "trees", "pen_digits")["answer"]
+    mean = len(X) / TREE_K
+    low, high = int(SHARES[0] * mean), int(np.ceil(SHARES[1] * mean))
+    side = run_side(
+        "k-means-constrained",
+        X,
+        [(Constraints(n_items=len(X)), first_centers(X, TREE_K, 0))],
+        n_clusters=TREE_K,
+        repeats=1,
+        size_min=low,
+        size_max=high,
+        max_iter=10,
+        tol=0.0,
+    )
+    sizes = np.bincount(side["labels"][0], minlength=TREE_K)
+    rival = [[side["cpu_s"][0], inertia(X, side["labels"][0]), int(sizes.min()), int(sizes.max())]]
+    what = f"pendigits, k = {TREE_K}, sizes {low} to {high}"
+    mean_of = {name: np.array(runs).mean(axis=0) for name, runs in found.items()}
+    seconds, squares = mean_of["refined"][:2]
+    return [
+        verdict(
+            f"{what}: the tree, refined; beside k-means-constrained",
+            shown(found["refined"]),
+            theirs=shown(rival),
+            ratio=float(seconds / rival[0][0]),
+            remark=f"CPU seconds; sum of squares; sizes. Squares {squares / rival[0][1]:.3f} of theirs.",
+            raw=[found, rival],
+        ),
+        verdict(
+            f"{what}: the tree alone; beside BisectingKMeans, which has no bounds",
+            shown(found["alone"]),
+            theirs=shown(found["scikit-learn's"]),
+            ratio=float(
+                np.mean([run[0] for run in found["alone"]])
+                / np.mean([run[0] for run in found["scikit-learn's"]])
+            ),
+        ),
+    ]
+
+
 def main() -> None:
     rows = digits_rows()
     rows.append(large_row())
+    rows += tree_rows()
     save(
         __name__,
         TITLE,

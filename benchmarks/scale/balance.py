@@ -19,7 +19,7 @@ from benchmarks.measure import in_fresh_process, save, verdict
 from benchmarks.scale.sizes import points
 from coterie import BalancedKMeans, OnlineBalancedKMeans, SizeConstrainedBisection, SizeConstrainedKMeans
 from coterie.datasets import load_table
-from coterie.kmeans._balanced.item_by_item import choose_in_turn, turns_of
+from coterie.kmeans._balanced.item_by_item import Turns, choose_in_turn
 
 TITLE = "balanced clusters at size: from a sample, in a tree, in a stream, many under exact bounds"
 QUICK = False
@@ -143,7 +143,7 @@ def in_turn() -> dict[str, float]:
     for given in (1000, N):
         counts = np.bincount(labels[:given], minlength=STREAM_K).astype(np.float64)
         start = time.process_time()
-        turns = turns_of(counts, 1.0, 1.0, False)
+        turns = Turns(counts, counts + 1.0, 1.0, 1.0)
         choose_in_turn(values[:given], 0, labels[:given].copy(), np.empty(0), turns)
         pass_s = time.process_time() - start
         start = time.process_time()

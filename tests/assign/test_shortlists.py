@@ -64,6 +64,20 @@ def test_bad_prices_to_start_from_change_nothing():
     np.testing.assert_allclose(table[np.arange(len(table)), found.labels].sum(), wanted.cost, rtol=1e-12)
 
 
+@pytest.mark.parametrize("listed", [2, 4])
+def test_centres_that_coincide(listed, monkeypatch):
+    """More clusters cost the same than a list holds."""
+    monkeypatch.setattr(Shortlists.__init__, "__defaults__", (listed,))
+    distortion, centres, table = problem(8)
+    centres[5:25] = centres[4]
+    distortion.fill_costs(centres, table)
+    for bound in ((1.0, 1.0), (0.3, 1.5)):
+        found, wanted, bounds = both(distortion, centres, table, *bound)
+        assert bounds.missed(found.labels) == 0
+        cost = table[np.arange(len(table)), found.labels].sum()
+        np.testing.assert_allclose(cost, wanted.cost, rtol=1e-12)
+
+
 def test_a_list_holds_the_cheapest_and_its_floor():
     distortion, centres, table = problem(7)
     prices = np.random.default_rng(0).normal(size=table.shape[1])

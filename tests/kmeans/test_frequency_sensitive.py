@@ -11,7 +11,7 @@ from coterie import Constraints, COPKMeans, FrequencySensitiveKMeans
 from coterie._compiled import kernels
 from coterie.exceptions import UnsupportedConstraintError
 from coterie.kmeans._balanced import frequency_sensitive
-from coterie.kmeans._balanced.item_by_item import choose_in_turn, turns_of
+from coterie.kmeans._balanced.item_by_item import Turns, choose_in_turn
 from tests.oracles import frequency as oracle
 
 METRICS = ["cosine", "sqeuclidean"]
@@ -85,12 +85,13 @@ def test_every_move_raises_the_potential_and_passes_end(cosine, seed):
     values = np.array([[oracle.near(x, c, cosine) for c in centres] for x in X])
     mine = labels.astype(np.int32)
     sizes = np.bincount(mine, minlength=3).astype(float)
-    turns = turns_of(sizes, -gamma if cosine else gamma, 1.0, False)
+    power = -gamma if cosine else gamma
+    turns = Turns(sizes, (sizes + 1.0) ** power, power, 1.0)
     n_passes = 0
     while oracle.one_pass(X, labels, np.ones(len(X)), centres, gamma, cosine, moved=rises):
         assert choose_in_turn(values if cosine else -values, 0, mine, np.empty(0), turns)
         assert mine.tolist() == labels.tolist()
-        assert sizes.tolist() == np.bincount(mine, minlength=3).tolist()
+        assert turns.counts.tolist() == np.bincount(mine, minlength=3).tolist()
         n_passes += 1
         assert n_passes < 50
     assert not choose_in_turn(values if cosine else -values, 0, mine, np.empty(0), turns)
@@ -103,7 +104,7 @@ def test_the_literal_rule_swings_and_ours_does_not():
     swings = [labels.tolist() for labels in oracle.literal_batch(C, begun, 1.0, 5)]
     assert swings == [[1] * 1000, [0] * 1000] * 2 + [[1] * 1000]
     labels = begun.astype(np.int32)
-    turns = turns_of(np.array([600.0, 400.0]), -1.0, 1.0, False)
+    turns = Turns(np.array([600.0, 400.0]), 1 / np.array([601.0, 401.0]), -1.0, 1.0)
     assert choose_in_turn(C, 0, labels, np.empty(0), turns) == 100
     assert np.bincount(labels).tolist() == turns.counts.tolist() == [500, 500]
     assert choose_in_turn(C, 0, labels, np.empty(0), turns) == 0

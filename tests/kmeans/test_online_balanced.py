@@ -148,6 +148,13 @@ def test_clusters_begin_with_the_first_different_items(metric, rows):
     assert model.counts_.tolist() == [3, 2, 1]
 
 
+@pytest.mark.parametrize("rows", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_an_item_that_cancels_its_centre_leaves_it_where_it_is(rows):
+    model = OnlineBalancedKMeans(1, metric="cosine").partial_fit(rows(np.array([[3.0, 4.0], [-6.0, -8.0]])))
+    np.testing.assert_allclose(model.cluster_centers_, [[0.6, 0.8]], rtol=1e-12)
+    assert model.counts_.tolist() == [2]
+
+
 def test_a_batch_without_any_value_is_at_the_origin():
     X = stream(0)[:20]
     batches = [X, np.zeros((2, 5)), X]
@@ -205,6 +212,7 @@ def test_refusals():
     for changed, words in (
         ({"n_clusters": 4}, "4, but the stream began with 3"),
         ({"metric": "sqeuclidean"}, "'cosine'"),
+        ({"gamma": 0.5}, "gamma=0.5, but the stream began with 1.0"),
     ):
         with pytest.raises(ValueError, match=words):
             copy(model).set_params(**changed).partial_fit(X)

@@ -48,13 +48,13 @@ def potential(X, labels, centres, gamma, cosine):
 
 
 def one_pass(X, labels, weight, centres, gamma, cosine, *, moving=False, moved=None):
-    """Each item leaves, then takes the best cluster with it; `moving`: the means follow at once (fifs).
+    """Each item leaves, then takes the best cluster with a mean item more; `moving`: means follow (fifs).
 
     Calls `moved(labels)` after every change. Returns how many there were; `labels` change in place.
     """
-    k, changed = len(centres), 0
+    k, changed, unit = len(centres), 0, weight[weight > 0].mean()
     for i, x in enumerate(X):
-        counts = [weight[(labels == h) & (np.arange(len(X)) != i)].sum() + weight[i] for h in range(k)]
+        counts = [weight[(labels == h) & (np.arange(len(X)) != i)].sum() + unit for h in range(k)]
         scores = [score(x, centres[h], counts[h], gamma, cosine) for h in range(k)]
         best, old = int(np.argmax(scores)), labels[i]
         if best != old and scores[best] > scores[old] + 1e-12 * abs(scores[old]):

@@ -257,25 +257,33 @@ class Distortion(ABC):
 
     # ---- labels that somebody gave --------------------------------------------------------------------
 
+    def totals_of(self, labels: Labels, k: int) -> tuple[Floats, Floats]:
+        """Sums and masses of the clusters, from given labels (-1: in no cluster)."""
+        held = np.flatnonzero(labels >= 0)
+        group = labels[held].astype(np.int64)
+        sums: Any = self.points.add_up(held, group, k, self.row_scale)
+        masses = np.bincount(group, self.weights(held), k).astype(np.float64)
+        return sums.toarray() if sparse.issparse(sums) else sums, masses
+
     def centres_of(self, labels: Labels, k: int) -> Floats:
         """The best centres for given labels (-1: in no cluster); zeros for a cluster without mass."""
-        held = np.flatnonzero(labels >= 0)
-        sums: Any = self.points.add_up(held, labels[held].astype(np.int64), k, self.row_scale)
-        sums = sums.toarray() if sparse.issparse(sums) else sums
-        masses = np.bincount(labels[held], self.weights(held), k)
-        return self.best_centres(labels, (sums, masses), np.zeros((k, self.points.d)))
+        return self.best_centres(labels, self.totals_of(labels, k), np.zeros((k, self.points.d)))
 
     def clustering_cost(self, labels: Labels, k: int) -> float:
         """The distortion with the best centres for given labels; -1 is in no cluster, and costs nothing."""
         own = self.cost_to_assigned(np.maximum(labels, 0), self.centres_of(labels, k))
         return float(own[labels >= 0].sum())
 
+    def block_costs(self, start: int, stop: int, centres: Floats) -> Floats:
+        """`chunk_costs` of many rows, on all threads."""
+        rows = chunk_rows(stop - start, 8 * self.points.d, 0)
+        return np.vstack(
+            over_chunks(lambda a, b: self.chunk_costs(start + a, start + b, centres), stop - start, rows)
+        )
+
     def distances_to(self, centres: Floats) -> Floats:
         """The cost of each row with each centre."""
-        n, d = self.points.n, self.points.d
-        return np.vstack(
-            over_chunks(lambda a, b: self.chunk_costs(a, b, centres), n, chunk_rows(n, 8 * d, 0))
-        )
+        return self.block_costs(0, self.points.n, centres)
 
     @classmethod
     def distances(cls, X: Any, centres: Any) -> Any:

@@ -137,9 +137,6 @@ class SeededKMeans(PrototypeClusterer):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> CoreSolver | None:
-        return None
-
     def _seeds(self, known: Constraints) -> _Seeds:
         return _Seeds(known, self.n_clusters, type(self).__name__)
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from coterie._arrays import Floats, Labels
-from coterie._compiled import chunk_rows, in_slices, over_chunks
+from coterie._compiled import in_slices
 from coterie.base import About, Account, Step, best_of_starts, ending_words, instance, one_of, real
 from coterie.constraints import Constraints
 from coterie.distortion import Distortion, refuse_zeros
 from coterie.kmeans._balanced.item_by_item import (
-    CentreTable,
+    Turns,
+    centre_table,
     choose_and_move,
     choose_in_turn,
     item_rows,
-    turns_of,
 )
 from coterie.kmeans._engine.loop import LoopOutcome, PrototypeLoop
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
@@ -27,72 +27,10 @@ from coterie.kmeans._engine.starts import RandomState
 
 # Numbers in a block of values that items choose by.
 _BLOCK = 1 << 22
-# Passes of `fs` between the same centres: the counts stand still long before.
+# Passes of `fs` between the same centres: the counts stand still long before, but weights might swing.
 _MOST_PASSES = 100
 # The k-means that everything starts at runs to its end.
 _START: dict[str, Any] = {"max_iter": 300, "tol": 1e-4}
-
-
-class _Passes:
-    """Passes over the items, which choose by distance and by counts; `labels` change in place."""
-
-    def __init__(self, distortion: Distortion, labels: Labels, k: int, variant: str, gamma: float) -> None:
-        self.distortion, self.labels, self.k, self.variant = distortion, labels, k, variant
-        self.cosine = distortion.unit == "cosine distance"
-        self.power = -gamma if self.cosine else gamma
-        mass = distortion.sample_weight
-        # what an empty cluster counts for an item without weight: one item
-        self.unit = float(mass[mass > 0].mean()) if len(mass) else 1.0
-        self.add_up()
-
-    def add_up(self) -> None:
-        """Sums and masses of the clusters, from the labels."""
-        distortion, group = self.distortion, self.labels.astype(np.int64)
-        items = np.arange(len(group))
-        sums = distortion.points.add_up(items, group, self.k, distortion.row_scale)
-        self.sums: Floats = sums.toarray() if sparse.issparse(sums) else sums
-        self.masses = np.bincount(group, distortion.weights(items), self.k).astype(np.float64)
-
-    def _blocks(self, centres: Floats) -> Iterator[tuple[int, Floats]]:
-        """What items choose by, the more the better, in blocks of rows: cosine + 1, or minus the square."""
-        distortion = self.distortion
-        n, rows = distortion.points.n, max(256, _BLOCK // self.k)
-        for start in range(0, n, rows):
-            block = np.empty((min(rows, n - start), self.k))
-
-            def job(low: int, high: int, start: int = start, block: Floats = block) -> None:
-                cost = distortion.chunk_costs(start + low, start + high, centres)
-                np.subtract(2.0 if self.cosine else 0.0, cost, out=block[low:high])
-
-            over_chunks(job, len(block), chunk_rows(len(block), self.k * distortion.points.d, 0))
-            yield start, block
-
-    def go(self, centres: Floats) -> bool:
-        """One pass, or as many as bring the counts to rest (`fs`); returns whether nothing else was to do."""
-        weight = self.distortion.sample_weight
-        turns = turns_of(self.masses.copy(), self.power, self.unit, len(weight) > 0)
-        if self.variant == "fifs":
-            points, table = self.distortion.points, self._table(centres)
-            rows = item_rows(points.X, self.distortion.scale if self.cosine else np.empty(0))  # type: ignore[attr-defined]
-            per_row = self.k * max(1, len(rows.data) // points.n)
-            for start, stop in in_slices(points.n, per_row):
-                choose_and_move(rows, start, stop, self.labels, weight, turns, table)
-            return True
-        blocks = self._blocks(centres)
-        kept = list(blocks) if self.variant == "fs" else blocks
-        for _ in range(_MOST_PASSES if self.variant == "fs" else 1):
-            moved = sum(choose_in_turn(block, start, self.labels, weight, turns) for start, block in kept)
-            if not moved:
-                return True
-        return self.variant == "pifs"
-
-    def _table(self, centres: Floats) -> CentreTable:
-        """Centres that can follow single items: the sums, and what makes centres of them."""
-        held = self.masses > 0
-        table = np.ascontiguousarray(np.where(held[:, None], self.sums, centres).T)
-        squares = np.einsum("jh,jh->h", table, table)
-        size = np.sqrt(squares) if self.cosine else np.where(held, self.masses, 1.0)
-        return CentreTable(table, 1.0 / np.where(size > 0, size, 1.0), squares)
 
 
 class FrequencySensitiveKMeans(PrototypeClusterer):
@@ -100,25 +38,20 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
 
     It starts where k-means ended (spherical k-means for `metric="cosine"`). Then items choose by distance
     and by the number n of items that a cluster holds: the greatest `(cos + 1) / n**gamma`, or the least
-    `n**gamma * square`. Means follow, and this is repeated. No size is guaranteed: the larger `gamma`, the
-    more alike they are, and 0 is plain k-means.
+    `n**gamma * square`. Means follow, and this is repeated. No size is guaranteed.
 
     Parameters
     ----------
-    n_clusters : int, default 8
-        Number of clusters.
+    n_clusters, metric, n_init, verbose, random_state
+        As in `COPKMeans`; balance goes on from the best start of k-means.
     variant : {"pifs", "fs", "fifs"}
         When counts and means follow. "pifs" (partially incremental): counts after every item, means after
         every pass. "fs": means after as many passes as bring the counts to rest, so that all items have
         chosen by the same counts. "fifs" (fully incremental): counts and means after every item.
     gamma : float, default 0.1
-        Strength of the balance, from 0 to 10; 1 is that of the book. For cosines 0.1 does much already.
-    metric : {"sqeuclidean", "cosine"}
-        Squared distance, or one minus the cosine (centres of unit length; for text).
+        Strength of the balance, from 0 (k-means) to 10; 1 is that of the book. For cosines 0.1 does much.
     init : {"k-means++", "random"} or array of shape (n_clusters, n_features)
         Where a start of k-means begins.
-    n_init, verbose, random_state
-        As in `COPKMeans`; balance goes on from the best start of k-means.
     max_iter : int, default 50
         Most iterations after k-means.
     tol : float, default 1e-3
@@ -128,17 +61,11 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
     ----------
     labels_ : array of shape (n_samples,)
         The cluster of each item, by distance and counts: not always that of the nearest centre.
-    cluster_centers_ : array of shape (n_clusters, n_features)
-        The means; an empty cluster keeps the one it had.
     sizes_ : array of shape (n_clusters,)
         Items in each cluster, or their weight.
-    inertia_, objective_ : float
-        Weighted sum of the squared (or cosine) distances to the centres: what balance is paid with.
-    history_ : array
-        That sum at the end of k-means, then after every iteration. It may rise, since it is not what the
-        items choose by.
-    n_iter_, converged_, violations_
-        As in `COPKMeans`; iterations are those after k-means, unless `gamma` is 0.
+    cluster_centers_, inertia_, objective_, history_, n_iter_, converged_, violations_
+        As in `COPKMeans`; an empty cluster keeps its centre. History and iterations go on from k-means,
+        unless `gamma` is 0; the objective may rise, since it is not what the items choose by.
 
     See Also
     --------
@@ -148,17 +75,13 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
     Notes
     -----
     Given the means, a move of "pifs" or "fs" always raises `sum(log(c)) - gamma * sum(log(n!))`, where c is
-    cosine + 1 of an item and its centre, or one over its square; so passes between fixed means end. At the
-    end of those of "fs" no chain of moves from cluster to cluster could gain more than gamma / n for each on
-    its way: the counts are those that all items choose by. (To let all items choose by the counts of the
-    iteration before sends nearly all of them to the smallest cluster and back.) A move of the means may lower
-    that sum.
-
-    With `sample_weight` a count is a sum of weights, and an item is compared with what a cluster would weigh
-    with it. An item of weight 2 is not two items: these may part. Items choose in the order of the rows.
+    cosine + 1 of an item and its centre, or one over its square; so passes between fixed means end. (To let
+    all items choose by the counts of the iteration before sends nearly all of them to the smallest cluster
+    and back.) Items choose in the order of the rows. With `sample_weight` a count is a sum of weights: those
+    of the others in a cluster, and the mean weight for the item itself.
 
     Time O(n k d) an iteration, or by the stored values of sparse rows, which stay sparse; memory O(n + k d)
-    beside X, O(n k) for "fs". Where sizes are a rule and not a wish, take `SizeConstrainedKMeans`.
+    beside X, O(n k) for "fs".
 
     References
     ----------
@@ -184,7 +107,6 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
         source="Banerjee and Ghosh 2004; Constrained Clustering, chapter 8",
     )
     constraint_kinds = frozenset()
-    obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
     # what items choose by falls within a pass, the sum of distances need not
     monotone: ClassVar[bool] = False
     exempt: ClassVar[dict[str, str]] = {
@@ -214,19 +136,7 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.variant = variant
-        self.gamma = gamma
-        self.metric = metric
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
-
-    def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> None:
-        return None
+        self.__dict__.update({name: value for name, value in locals().items() if name != "self"})
 
     def _loop(self, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
         refuse_zeros(distortion.without_centre(), "has no direction, so no cosine")
@@ -240,33 +150,50 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
         def run(number: int, step: Step) -> LoopOutcome:
             return loop.run(next(begin), **_START, step=step)
 
-        def balance(best: LoopOutcome, step: Step) -> LoopOutcome:
-            return self._balance(loop.distortion, best, step)
-
+        finish = partial(self._balance, loop.distortion) if self.gamma else None
         steps = {"n_starts": n_starts, "max_steps": max(self.max_iter, _START["max_iter"])}
-        best, _ = best_of_starts(self, X, run, **steps, finish=balance if self.gamma else None)
-        mass = loop.distortion.sample_weight
-        self.sizes_ = np.bincount(best.labels, mass if len(mass) else None, self.n_clusters)
+        best, _ = best_of_starts(self, X, run, **steps, finish=finish)
+        weight = loop.distortion.sample_weight
+        self.sizes_ = np.bincount(best.labels, weight if len(weight) else None, self.n_clusters)
         return best
 
-    def _balance(self, distortion: Distortion, begun: LoopOutcome, step: Step) -> LoopOutcome:
+    def _balance(self, distortion: Any, begun: LoopOutcome, step: Step) -> LoopOutcome:
         """Pass after pass, from the labels and centres of k-means."""
         labels, centres, history = begun.labels, begun.centres, [begun.inertia]
-        passes = _Passes(distortion, labels, self.n_clusters, self.variant, self.gamma)
-        converged, n_iter = False, 0
-        while n_iter < self.max_iter:
-            n_iter += 1
+        weight, cosine = distortion.sample_weight, self.metric == "cosine"
+        unit = float(weight[weight > 0].mean()) if len(weight) else 1.0
+        power = float(-self.gamma if cosine else self.gamma)
+        totals = distortion.totals_of(labels, self.n_clusters)
+        converged = False
+        while len(history) <= self.max_iter and not converged:
             before = labels.copy()
-            at_rest = passes.go(centres)
-            passes.add_up()
-            totals = passes.sums, passes.masses
+            turns = Turns(totals[1].copy(), (totals[1] + unit) ** power, power, unit)
+            if self.variant == "fifs":
+                rows = item_rows(distortion)
+                table = centre_table(distortion.best_centres(labels, totals, centres))
+                lengths = np.linalg.norm(totals[0], axis=1) if cosine else totals[1].copy()
+                for part in in_slices(len(labels), self.n_clusters * (1 + len(rows.data) // len(labels))):
+                    choose_and_move(rows, *part, labels, weight, turns, table, lengths)
+            else:
+                self._passes(distortion, labels, centres, turns)
+            totals = distortion.totals_of(labels, self.n_clusters)
             centres = distortion.best_centres(labels, totals, centres)
             history.append(distortion.inertia(labels, totals, centres))
-            n_changed = int(np.count_nonzero(labels != before))
-            converged = at_rest and n_changed <= self.tol * len(labels)
-            if step(history[-1]) or converged:
+            converged = bool(np.count_nonzero(labels != before) <= self.tol * len(labels))
+            if step(history[-1]):
                 break
-        return LoopOutcome(labels, centres, history[-1], history[-1], history, n_iter, converged)
+        return LoopOutcome(labels, centres, history[-1], history[-1], history, len(history) - 1, converged)
+
+    def _passes(self, distortion: Distortion, labels: Labels, centres: Floats, turns: Turns) -> None:
+        """One pass between given centres, or as many as bring the counts to rest (`fs`)."""
+        n, rows = distortion.points.n, max(256, _BLOCK // self.n_clusters)
+        most = 2.0 if self.metric == "cosine" else 0.0
+        starts = range(0, n, rows)
+        blocks: Any = ((at, most - distortion.block_costs(at, min(at + rows, n), centres)) for at in starts)
+        n_passes, blocks = (_MOST_PASSES, list(blocks)) if self.variant == "fs" else (1, blocks)
+        for _ in range(n_passes):
+            if not sum(choose_in_turn(v, at, labels, distortion.sample_weight, turns) for at, v in blocks):
+                break
 
     def account(self) -> Account:
         """As in the family; the trace begins where k-means ended."""
@@ -274,8 +201,6 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
         if found.trace is None or not self.gamma:
             return found
         text = "Distances to the centres at the end of k-means, then after each iteration with balance."
-        text = f"{text} {ending_words(self, 'hardly an item changed its cluster')}"
-        trace = replace(
-            found.trace, title="What balance costs", text=text, stride=1.0, ends=("k-means", "end")
-        )
-        return replace(found, trace=trace)
+        words: Any = {"title": "What balance costs", "stride": 1.0, "ends": ("k-means", "end")}
+        words["text"] = f"{text} {ending_words(self, 'hardly an item changed its cluster')}"
+        return replace(found, trace=replace(found.trace, **words))

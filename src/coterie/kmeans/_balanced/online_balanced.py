@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from coterie._arrays import NOTHING, Floats, Index, Labels
+from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import in_slices, one_blas_thread
 from coterie.base import (
     CHECKS_OF_ROWS,
@@ -24,13 +24,11 @@ from coterie.base import (
     warn_of_empty_clusters,
     warn_user,
 )
-from coterie.constraints import Constraints
-from coterie.distortion import Distortion, refuse_zeros
-from coterie.distortion._rows import canonical
+from coterie.distortion import refuse_zeros
 from coterie.exceptions import ParameterError
-from coterie.kmeans._balanced.item_by_item import CentreTable, Stream, StreamRule, follow_stream, item_rows
+from coterie.kmeans._balanced.item_by_item import StreamRule, centre_table, follow_stream, item_rows
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
-from coterie.kmeans._engine.starts import CentreStarts, RandomState
+from coterie.kmeans._engine.starts import CentreStarts
 
 # Items that a cluster should remember where all counts forget.
 _ENOUGH = 50
@@ -41,20 +39,17 @@ class OnlineBalancedKMeans(PrototypeClusterer):
 
     With n the number of items that a cluster has won, an item x joins the cluster of the least
     `n**gamma * |x - c|**2` (frequency sensitive competitive learning, FSCL) or, for `metric="cosine"`, of the
-    greatest `(cos(x, c) + 1) / n**gamma` (sfs). The centre then goes one n-th of the way to x. A `memory`
-    lets old items fade. No size is guaranteed.
+    greatest `(cos(x, c) + 1) / n**gamma` (sfs). The centre then goes one n-th of the way to x. No size is
+    guaranteed.
 
     Parameters
     ----------
-    n_clusters : int, default 8
-        Number of clusters.
-    metric : {"sqeuclidean", "cosine"}
-        Squared distance, or one minus the cosine (centres of unit length; for text).
+    n_clusters, metric, verbose
+        As in `COPKMeans`.
     gamma : float, default 1.0
         Strength of the balance, from 0 to 10; 1 is that of the book, 0 plain competitive learning.
     memory : float or None, default None
-        Number L of items, above 1, that a count remembers: each step it loses 1/L of itself before 1 is
-        added, so that t items in a row make L (1 - (1 - 1/L)**t). None: all.
+        Number L of items, above 1, that a count remembers: it loses 1/L before 1 is added. None: all.
     decay : {"winner", "all"}
         Whose count forgets when an item comes: that of the cluster it joins, as in the book, so that all
         counts go to L and balance fades; or all counts, whose sum then goes to L. With "all" each cluster
@@ -67,8 +62,6 @@ class OnlineBalancedKMeans(PrototypeClusterer):
         Most passes of `fit` over the data.
     tol : float, default 1e-3
         `fit` stops when at most this share of the items joins another cluster than a pass before.
-    verbose : int, default 0
-        As in `COPKMeans`.
     random_state : int, RandomState or None
         Seed of the start of `fit`, and of the order in which it takes the items: one order for all passes.
 
@@ -81,17 +74,12 @@ class OnlineBalancedKMeans(PrototypeClusterer):
     n_seen_ : int
         Number of items so far; an item of `fit` once for each pass.
     labels_ : array
-        The clusters that the items joined when they came, in the last pass of `fit` or in the last batch of
-        `partial_fit`. They are better balanced than the nearest centres, which `predict` gives and which
-        often fit better.
+        The clusters that items joined when they came, in the last pass of `fit` or batch of `partial_fit`:
+        better balanced than the nearest centres, which `predict` gives and which often fit better.
     sizes_ : array of shape (n_clusters,)
         Items in each cluster of `labels_`; of `fit` only, as all that follow.
-    inertia_, objective_ : float
-        Sum of the squared (or cosine) distances to the centres of the clusters joined.
-    history_ : array
-        That sum at the end of every pass. It may rise, since it is not what the items choose by.
-    n_iter_, converged_, violations_
-        As in `COPKMeans`; an iteration is a pass.
+    inertia_, objective_, history_, n_iter_, converged_, violations_
+        As in `COPKMeans`; an iteration is a pass. The objective may rise: it is not what the items choose by.
 
     See Also
     --------
@@ -107,9 +95,7 @@ class OnlineBalancedKMeans(PrototypeClusterer):
 
     References
     ----------
-    Ahalt, Krishnamurthy, Chen and Melton 1990 (FSCL); Banerjee and Ghosh 2004, Frequency-sensitive
-    competitive learning for scalable balanced clustering; Basu, Davidson and Wagstaff (eds.), Constrained
-    Clustering, chapter 8.
+    Ahalt, Krishnamurthy, Chen and Melton 1990 (FSCL); Banerjee and Ghosh, Constrained Clustering, chapter 8.
 
     Examples
     --------
@@ -128,12 +114,9 @@ class OnlineBalancedKMeans(PrototypeClusterer):
         source="Ahalt et al. 1990; Banerjee and Ghosh 2004; Constrained Clustering, chapter 8",
     )
     constraint_kinds = frozenset()
-    obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
     # what items choose by is not the sum of distances
     monotone: ClassVar[bool] = False
-    exempt: ClassVar[dict[str, str]] = {
-        "check_predict_the_training_items": "labels_ follow the counts too, predict the centres alone",
-    }
+    exempt: ClassVar[dict[str, str]] = {"check_predict_the_training_items": "labels_ follow the counts too"}
     parameter_rules: ClassVar[Any] = {
         **{name: rule for name, rule in SHARED_RULES.items() if name not in ("n_init", "warm_start")},
         "gamma": real(0.0, 10.0),
@@ -156,16 +139,7 @@ class OnlineBalancedKMeans(PrototypeClusterer):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.metric = metric
-        self.gamma = gamma
-        self.memory = memory
-        self.decay = decay
-        self.log_term = log_term
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
+        self.__dict__.update({name: value for name, value in locals().items() if name != "self"})
 
     @constrained_fit
     def fit(self, X: Any, y: Any = None, *, constraints: Any = None) -> Any:  # type: ignore[override]
@@ -173,12 +147,8 @@ class OnlineBalancedKMeans(PrototypeClusterer):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The items; float32 stays float32.
-        y : ignored
-            Present for the API.
-        constraints : None
-            Present for the API; any is refused.
+        X, y, constraints
+            As in `COPKMeans.fit`; any constraint is refused.
 
         Returns
         -------
@@ -189,26 +159,25 @@ class OnlineBalancedKMeans(PrototypeClusterer):
         with one_blas_thread():
             distortion = self._read(X)
             start = CentreStarts(distortion, known, self.n_clusters, rng).centres("k-means++")
-            self._begin_stream(X.shape[1], start)
+            self._begin_stream(start, 1.0)
             order = rng.permutation(X.shape[0])
-            labels: Labels = np.full(X.shape[0], -1, dtype=np.int32)
+            self.labels_: Labels = np.full(X.shape[0], -1, dtype=np.int32)
             history: list[float] = []
             self.converged_ = False
             with progress(self, X, max_steps=self.max_iter, name="pass") as starts, starts() as step:
                 while len(history) < self.max_iter and not self.converged_:
-                    before, labels = labels, self._follow(distortion, order, rule)
-                    self._show_centres(X.dtype)
+                    before = self.labels_
+                    self._follow(distortion, order, rule)
                     centres = self.cluster_centers_.astype(np.float64)
-                    history.append(float(distortion.cost_to_assigned(labels, centres).sum()))
-                    self.converged_ = bool(np.count_nonzero(labels != before) <= self.tol * len(labels))
+                    history.append(float(distortion.cost_to_assigned(self.labels_, centres).sum()))
+                    n_changed = np.count_nonzero(self.labels_ != before)
+                    self.converged_ = bool(n_changed <= self.tol * len(before))
                     if step(history[-1]):
                         break
-        self.labels_ = labels
-        self.sizes_ = np.bincount(labels, minlength=self.n_clusters)
-        self.history_ = np.array(history)
+        self.sizes_ = np.bincount(self.labels_, minlength=self.n_clusters)
+        self.history_, self.n_iter_ = np.array(history), len(history)
         self.inertia_ = self.objective_ = history[-1]
-        self.n_iter_ = len(history)
-        warn_of_empty_clusters(labels, self.n_clusters)
+        warn_of_empty_clusters(self.labels_, self.n_clusters)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Any:
@@ -216,10 +185,8 @@ class OnlineBalancedKMeans(PrototypeClusterer):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The next items, in their order.
-        y : ignored
-            Present for the API.
+        X, y
+            As in `fit`: the next items, in their order.
 
         Returns
         -------
@@ -231,93 +198,66 @@ class OnlineBalancedKMeans(PrototypeClusterer):
         rule = self._rule(X.shape[1], tell=begins)
         distortion = self._read(X)
         if begins:
-            self._begin_stream(X.shape[1])
+            self._begin_stream(np.zeros((self.n_clusters, X.shape[1])), 0.0)
         for name, value in self._begun_with.items():
             if getattr(self, name) != value:
-                raise ParameterError(
-                    f"{name}={getattr(self, name)!r}, but the stream began with {value!r}; set it back, or "
-                    "begin again with fit.",
-                    name,
-                )
-        self.labels_ = self._follow(distortion, np.arange(X.shape[0]), rule)
-        self._show_centres(X.dtype)
+                told = f"{name}={getattr(self, name)!r}, but the stream began with {value!r}"
+                raise ParameterError(f"{told}; set it back, or begin again with fit.", name)
+        self._follow(distortion, np.arange(X.shape[0]), rule)
         return self
 
-    def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> None:
-        return None
-
     def _read(self, X: Any) -> Any:
-        distortion = self._measure(canonical(X))
+        distortion = self._measure(X)
         distortion.check_range()
         refuse_zeros(distortion.without_centre(), "has no direction, so no cosine")
         return distortion
 
     def _rule(self, d: int, tell: bool = True) -> StreamRule:
         """The parameters as the kernel reads them."""
-        cosine = self.metric == "cosine"
+        cosine, all_forget = self.metric == "cosine", self.memory is not None and self.decay == "all"
         if cosine and self.log_term == "model":
-            raise ParameterError(
-                'log_term="model" needs metric="sqeuclidean"; for cosines take "book".',
-                "log_term",
+            message = 'log_term="model" needs metric="sqeuclidean"; for cosines take "book".'
+            raise ParameterError(message, "log_term")
+        if tell and all_forget and self.memory < _ENOUGH * self.n_clusters:
+            warn_user(
+                f'with decay="all" a memory of {self.memory:g} leaves each of {self.n_clusters} clusters '
+                f"about {self.memory / self.n_clusters:.3g} items, too few to stand for it; take "
+                f'memory={_ENOUGH * self.n_clusters} or more, or decay="winner".',
+                UserWarning,
             )
-        keep, all_forget = 1.0, False
-        if self.memory is not None:
-            keep, all_forget = 1.0 - 1.0 / self.memory, self.decay == "all"
-            if tell and all_forget and self.memory < _ENOUGH * self.n_clusters:
-                warn_user(
-                    f'with decay="all" a memory of {self.memory:g} leaves each of {self.n_clusters} clusters '
-                    f"about {self.memory / self.n_clusters:.3g} items, too few to stand for it; take "
-                    f'memory={_ENOUGH * self.n_clusters} or more, or decay="winner".',
-                    UserWarning,
-                )
         # the greatest wins, so that a cost is counted as its negative
-        size = {"none": 0.0, "book": -1.0, "model": 1.0}[self.log_term] * (1.0 / d if cosine else float(d))
-        power = -self.gamma if cosine else self.gamma
-        return StreamRule(float(power), keep, all_forget, size, float(self.memory or 0.0))
+        bend = {"none": 0.0, "book": -1.0, "model": 1.0}[self.log_term]
+        bend = bend / (d * (self.memory or 1.0)) if cosine else bend * d
+        power, keep = float(-self.gamma if cosine else self.gamma), 1.0 - 1.0 / (self.memory or np.inf)
+        return StreamRule(power, keep, all_forget, bend, cosine and self.memory is None)
 
-    def _begin_stream(self, d: int, centres: Floats | None = None) -> None:
-        """Forget all; begin with nothing, or with centres that have won one item each."""
-        k, won = self.n_clusters, centres is not None
-        table = np.zeros((d, k)) if centres is None else np.ascontiguousarray(centres.T)
-        self._centres = CentreTable(table, np.ones(k), np.einsum("jh,jh->h", table, table))
-        clock = np.array([1.0, 0.0, k if won else 0.0])  # the common factor of counts, items, clusters in use
-        self._stream = Stream(np.full(k, float(won)), np.zeros(k), np.zeros(k, np.int64), clock)
-        self._begun_with = {"n_clusters": k, "metric": self.metric}
+    def _begin_stream(self, centres: Floats, count: float) -> None:
+        """Forget all; begin with centres that have won so much each."""
+        k, self._centres = len(centres), centre_table(centres)
+        self._won = np.repeat([[count], [0.0], [1.0]], k, axis=1)  # counts, their logarithms, their powers
+        self._clock = np.array([0, k if count else 0])  # items seen, clusters in use
+        self._begun_with = {name: getattr(self, name) for name in ("n_clusters", "metric", "gamma")}
 
-    def _follow(self, distortion: Any, order: Index, rule: StreamRule) -> Labels:
-        points = distortion.points
-        rows = item_rows(points.X, distortion.scale if self.metric == "cosine" else NOTHING)
-        labels: Labels = np.empty(points.n, dtype=np.int32)
-        for start, stop in in_slices(points.n, self.n_clusters * max(1, len(rows.data) // points.n)):
-            follow_stream(rows, order[start:stop], rule, self._stream, self._centres, labels)
-        return labels
-
-    def _show_centres(self, dtype: Any) -> None:
-        """Say where the centres of the clusters in use are; what the stream goes on with is not touched."""
-        table, scale, _ = self._centres
-        factor, seen, used = self._stream.clock.tolist()
-        centres = (table[:, : int(used)] * scale[: int(used)]).T
-        if self.metric == "cosine":
+    def _follow(self, distortion: Any, order: Index, rule: StreamRule) -> None:
+        """Take the rows in order, and say where the clusters in use are then."""
+        rows, state = item_rows(distortion), (self._won, self._clock, self._centres)
+        self.labels_ = np.empty(len(order), dtype=np.int32)
+        for start, stop in in_slices(len(order), self.n_clusters * (1 + len(rows.data) // len(order))):
+            follow_stream(rows, order[start:stop], rule, *state, self.labels_)
+        self.n_seen_, used = self._clock.tolist()
+        centres = (self._centres.table * self._centres.scale).T[:used]
+        if rows.cosine:
             centres = centres / np.linalg.norm(centres, axis=1, keepdims=True)
-        self.cluster_centers_ = np.ascontiguousarray(centres, dtype=dtype)
-        self.counts_ = factor * self._stream.counts[: int(used)]
-        self.n_seen_ = int(seen)
-        self._n_features_out = int(used)
+        self.cluster_centers_ = np.ascontiguousarray(centres, dtype=rows.data.dtype)
+        self.counts_ = self._won[0, :used].copy()
+        self._n_features_out = used
 
     def account(self) -> Account:
         """As in the family; the trace has one value a pass."""
         found = super().account()
         if found.trace is None:
             return found
-        at_rest = "hardly an item joined another cluster than a pass before"
+        words: Any = {"title": "The objective after each pass", "step": "pass", "ends": ("first pass", "end")}
         text = "Distances to the centres of the clusters that items joined, at the end of each pass."
-        trace = replace(
-            found.trace,
-            title="The objective after each pass",
-            text=f"{text} {ending_words(self, at_rest)}",
-            step="pass",
-            first=1.0,
-            stride=1.0,
-            ends=("first pass", "end"),
-        )
-        return replace(found, trace=trace)
+        text += " " + ending_words(self, "hardly an item joined another cluster than a pass before")
+        return replace(found, trace=replace(found.trace, text=text, first=1.0, stride=1.0, **words))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -69,9 +69,9 @@ class PrototypeClusterer(
 
     # ---- what a subclass says -------------------------------------------------------------------------
 
-    @abstractmethod
     def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> CoreSolver | None:
         """What labels the constrained items; None if there are none."""
+        return None
 
     def _starts(self, starts: CentreStarts, loop: PrototypeLoop) -> Iterator[Floats]:
         """Centres to start from, without end, by `init`; "mixed" is neighbourhoods and k-means++ by turns."""
