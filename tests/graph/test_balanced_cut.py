@@ -57,7 +57,7 @@ def random_graph(seed, n=7):
 @pytest.mark.parametrize("bounds", [(2, 5), (3, 4), ([1, 5], [2, 6])])
 def test_tiny_graphs_are_cut_as_well_as_can_be(start, bounds):
     found, least = [], []
-    for seed in range(6):
+    for seed in range(4):
         W = random_graph(seed)
         model = given(2, size_min=bounds[0], size_max=bounds[1]).fit(W)
         assert model.start_ == start
@@ -69,12 +69,12 @@ def test_tiny_graphs_are_cut_as_well_as_can_be(start, bounds):
         found.append(model.objective_)
         least.append(oracle.least_cut(W, 2, low, high))
     assert (np.array(found) > np.array(least) - 1e-9).all()
-    assert np.isclose(found, least).sum() >= 4
+    assert np.isclose(found, least).sum() >= 3
 
 
 def test_loads_and_must_links_against_every_labelling(start):
     found, least = [], []
-    for seed in range(6):
+    for seed in range(4):
         W, rng = random_graph(seed), np.random.default_rng(seed)
         load = rng.integers(1, 4, size=7)
         pairs = rng.permutation(7)[:4].reshape(2, 2)
@@ -91,7 +91,7 @@ def test_loads_and_must_links_against_every_labelling(start):
         assert model.objective_ >= best - 1e-9
         found.append(model.objective_)
         least.append(best)
-    assert np.isclose(found, least).sum() >= 4
+    assert np.isclose(found, least).sum() >= 3
 
 
 def test_neighbours_against_every_pair_of_rows():
@@ -179,6 +179,10 @@ def test_must_links_are_one_vertex(start):
     everything = Constraints([(i, i + 1) for i in range(9) if i != 4], n_items=10)
     assert adjusted_rand_score(truth, given(2).fit(W, constraints=everything).labels_) == 1.0
     assert given(1, size_min=10).fit(W).objective_ == 0.0
+    apart = given(2).fit(cliques(5, 5, bridge=0.0)[0], constraints=everything)  # vertices without an edge
+    assert (apart.objective_, apart.sizes_.tolist()) == (0.0, [5, 5])
+    alone = Constraints([(0, 1), (1, 2)], n_items=9)
+    assert given(2, size_min=3).fit(cliques(3, 6, bridge=0.0)[0], constraints=alone).objective_ == 0.0
 
 
 def test_affinities_have_no_unit_and_no_form():

@@ -11,7 +11,6 @@ from sklearn.utils import check_random_state
 
 from coterie._compiled import one_blas_thread
 from coterie.assign._core import build_core
-from coterie.assign._hard import HardSolver
 from coterie.assign._sizes import BoundedSolver, SizeBounds, read_bounds
 from coterie.base import (
     AUTO_STARTS,
@@ -22,6 +21,7 @@ from coterie.base import (
     Bounds,
     ConstrainedClusterMixin,
     Price,
+    Step,
     Trace,
     anything,
     best_of_starts,
@@ -34,15 +34,11 @@ from coterie.base import (
 from coterie.graph._cut.affinities import given_affinities, nearest_neighbours
 from coterie.graph._cut.search import CutSearch
 
-# Nodes times cells of the integer program that decides where a search under loads fails.
-_BUDGET = 1_000_000
-
 
 class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
     """Clusters of bounded size, cut out of a graph so that the edges between them weigh little.
 
-    The graph joins nearest neighbours, or is given. METIS cuts it into parts of nearly equal size; an
-    assignment under bounds, optimal for the edges as they are, then meets the bounds exactly, and goes on as
+    METIS cuts the graph into parts of nearly equal size; exact assignments then meet the bounds, and go on as
     long as the cut falls. Asked for equal sizes itself, METIS finds cuts that are many times as large.
 
     Parameters
@@ -50,44 +46,32 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
     n_clusters : int, default 8
         Number of clusters.
     size_min, size_max : None, int, float, str, or one per cluster
-        Bounds on the size of a cluster: an int is a number of items, or a load; a float a share of the mean
-        size (1.0 both: equal sizes; 1.1, or "110%": ten percent above it). Both None: within `tolerance` of
-        the mean size. If one is given, the other is no bound; but no cluster is empty unless `size_min=0`.
+        Bounds, as in `SizeConstrainedKMeans`; both None: within `tolerance` of the mean size. No cluster is
+        empty unless `size_min=0`.
     affinity : {"nearest_neighbors", "precomputed"}, default "nearest_neighbors"
         "nearest_neighbors": items are joined if one is among the `n_neighbors` nearest of the other, by
         Euclidean distance d, with the weight exp(-d^2 / (s t)), at least 0.001; s and t are the distances of
-        both items to the middle one of their neighbours. For directions, as of texts, scale rows to length 1
-        first. "precomputed": X holds affinities, symmetric and not negative, dense or sparse; the diagonal
-        is not looked at.
+        both items to the middle one of their neighbours. For directions, as of texts, scale rows to length 1.
+        "precomputed": X holds affinities, symmetric and not negative; the diagonal is not looked at.
     n_neighbors : int, default 15
         Neighbours of an item.
     tolerance : float, default 0.03
-        How far sizes may be from the mean, as a share, where no bounds are given: rounded outwards to whole
-        items. METIS is given the same, but at least 0.03.
+        How far sizes may be from the mean, as a share, without bounds. METIS is given at least 0.03.
     n_init : int or "auto", default "auto"
-        Number of starts; the best is kept. A start is the best of four partitions of METIS, which divides
-        into all parts at once and by bisection, by turns. "auto" is 4.
-    max_iter : int, default 300
-        Most assignments of a start.
-    tol : float, default 1e-4
-        The search ends when the cut has not fallen by this share of itself for 20 assignments.
+        Number of starts, each the best of four partitions of METIS; "auto" is 4.
+    max_iter, tol
+        A start ends after so many assignments, or when the cut has not fallen by this share for 10 of them.
     verbose, random_state
         As in `COPKMeans`.
 
     Attributes
     ----------
-    labels_ : array of shape (n_samples,)
-        The cluster of each item.
-    sizes_ : array of shape (n_clusters,)
-        Items, or load, of each cluster.
-    objective_ : float
-        The cut: the weight of all edges between clusters.
-    history_ : array
-        The cut of the first labels within the bounds, and each time that it fell.
+    labels_, sizes_, violations_
+        As in `SizeConstrainedKMeans`; must-links hold.
+    objective_, history_ : float, array
+        The cut, the weight of all edges between clusters; `history_`: each time that it fell.
     n_iter_, converged_
-        Assignments of the best start, and whether the last ones could not lower the cut.
-    violations_ : Violations
-        Always empty: must-links hold.
+        Assignments of the best start, and whether the last ones were in vain.
     affinity_matrix_ : CSR matrix of shape (n_samples, n_samples)
         The graph.
     start_ : {"metis", "normalized_cut"}
@@ -101,16 +85,14 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
 
     Notes
     -----
-    Neighbours take O(n^2 d) time above 9 features (20,000 x 64: some seconds), about O(n log n) below. METIS
-    takes O(edges + n log k); each assignment O(n k), and O(k^2) for each item that has to give way; memory
-    O(edges + n k). Must-linked items are one vertex of METIS and move together. Items of different
-    `size_weight` are never split, so that narrow bounds may be impossible: an error says so. There is no
-    `predict`: a new item would change the sizes, so fit again.
+    Neighbours take O(n^2 d) time above 9 features (20,000 x 64: some seconds), about O(n log n) below; an
+    assignment O(n k), and O(k^2) for each item that has to give way; memory O(edges + n k). Loads that differ
+    may not fit narrow bounds: an error says so. There is no `predict`: new items would change the sizes.
 
     References
     ----------
-    Banerjee and Ghosh 2008, section 8.2 of "Constrained Clustering" (balance by graph partitioning). Karypis
-    and Kumar 1998, A fast and high quality multilevel scheme for partitioning irregular graphs.
+    Banerjee and Ghosh, chapter 8 of Constrained Clustering (balance by graph partitioning). Karypis and Kumar
+    1998, A fast and high quality multilevel scheme for partitioning irregular graphs.
 
     Examples
     --------
@@ -157,17 +139,8 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.size_min = size_min
-        self.size_max = size_max
-        self.affinity = affinity
-        self.n_neighbors = n_neighbors
-        self.tolerance = tolerance
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
+        # scikit-learn reads the names from here
+        self.__dict__.update({name: value for name, value in locals().items() if name != "self"})
 
     @constrained_fit
     def fit(self, X: Any, y: Any = None, *, constraints: Any = None, size_weight: Any = None) -> Any:
@@ -175,14 +148,10 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n_samples, n_features), or affinities (n_samples, n_samples)
-            The items.
-        y : ignored
-            Present for the API.
+        X, y, size_weight
+            As in `SizeConstrainedKMeans.fit`; or X holds affinities.
         constraints : Constraints, optional
             Must-links, all of which hold.
-        size_weight : array of shape (n_samples,), optional
-            What each item counts in the bounds (people, load, revenue); 1 by default.
 
         Returns
         -------
@@ -191,52 +160,42 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
         X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **CHECKS_OF_ROWS)
         rng = check_random_state(self.random_state)
         self._bounds = bounds = self._read_bounds(X.shape[0], size_weight)
-        core = pairs = None
-        if known:
-            core = build_core(known, "all")
-            pairs = HardSolver(known, core, self.n_clusters, budget=_BUDGET, rng=rng)
-        solver = BoundedSolver(bounds, core, pairs, budget=_BUDGET)
-        n_starts = AUTO_STARTS if self.n_init == "auto" else int(self.n_init)
+        solver = BoundedSolver(bounds, build_core(known, "all") if known else None)
         with one_blas_thread():
             given = self.affinity == "precomputed"
             graph = given_affinities(X) if given else nearest_neighbours(X, self.n_neighbors)
-            search = CutSearch(graph, known.components, bounds, solver, self.tolerance, rng)
-            best, _ = best_of_starts(
-                self,
-                X,
-                lambda number, step: search.descend(search.start(number), self.max_iter, self.tol, step),
-                n_starts=n_starts,
-                max_steps=self.max_iter,
-            )
+            search = CutSearch(graph, known.components, bounds, solver, rng)
+
+            def run(number: int, step: Step) -> Any:
+                return search.descend(search.start(number, self.tolerance), self.max_iter, self.tol, step)
+
+            n_starts = AUTO_STARTS if self.n_init == "auto" else self.n_init
+            best = best_of_starts(self, X, run, n_starts=n_starts, max_steps=self.max_iter)[0]
         self.labels_, self.affinity_matrix_, self.start_ = best.labels, graph, search.start_by
         sizes = bounds.held(best.labels)[0]
         self.sizes_ = sizes if len(bounds.load) else sizes.astype(np.int64)
-        self.objective_, self.history_ = best.objective, np.array(best.history)
+        self.objective_, self.history_ = best.objective, best.history
         self.n_iter_, self.converged_ = best.n_iter, best.converged
         return self
 
     def _read_bounds(self, n: int, size_weight: Any) -> SizeBounds:
         low, high, k = self.size_min, self.size_max, self.n_clusters
         if low is None and high is None:
-            low, high = 1.0 - float(self.tolerance), min(1.0 + float(self.tolerance), float(k))
+            low, high = 1.0 - self.tolerance, min(1.0 + self.tolerance, float(k))
         bounds = read_bounds(low, high, n, k, size_weight=size_weight)
-        if self.size_min is not None:
-            return bounds
         load = bounds.load[bounds.load > 0] if len(bounds.load) else np.ones(n)
-        if len(load) < k:  # most items weigh nothing
+        if self.size_min is not None or len(load) < k:
             return bounds
         return replace(bounds, low=np.minimum(np.maximum(bounds.low, load.min()), bounds.high))
 
     def account(self) -> Account:
         """As the contract says, but what is followed is the cut; see `ConstrainedClusterMixin.account`."""
-        message = (
-            "What the method makes small, for the first labels within the bounds and each time that it fell: "
-            "the weight of the edges between clusters. "
-        )
         trace = Trace(
             self.history_,
             "The cut, each time that it fell",
-            message + ending_words(self, "no assignment within the bounds lowered the cut"),
+            "What the method makes small, for the first labels within the bounds and each time that it fell: "
+            "the weight of the edges between clusters. "
+            + ending_words(self, "no assignment within the bounds lowered the cut"),
             step="fall",
             value="cut",
             stride=1.0,

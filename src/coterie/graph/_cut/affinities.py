@@ -1,8 +1,6 @@
 """The graph of a cut: affinities of nearest neighbours, or those that are given; CSR without a diagonal.
 
-Neighbours are weighed by ``exp(-d^2 / (s_i s_j))``, where s_i is the distance of item i to the middle one of
-its neighbours (Zelnik-Manor and Perona 2004, Self-tuning spectral clustering): neither unit nor density
-matters.
+Weights by local scales are those of Zelnik-Manor and Perona 2004, Self-tuning spectral clustering.
 """
 
 from __future__ import annotations
@@ -13,17 +11,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
-from coterie._arrays import Floats
 from coterie.base import negative_entry, symmetric
 from coterie.distortion import SquaredEuclidean
 from coterie.distortion._rows import canonical, squared_pair_distances
 
 # The least affinity of neighbours: a pair far apart is still a pair of neighbours.
 _LEAST = 1e-3
-# Up to so many features trees of points are faster than all distances; copies of a row make them slow.
+# Up to so many features trees of points are faster than all distances.
 _FEATURES_OF_TREES = 9
-# What parts copies, relative to the spread of a feature.
-_NOISE = 1e-9
 
 
 def nearest_neighbours(X: Any, n_neighbors: int) -> Any:
@@ -35,29 +30,20 @@ def nearest_neighbours(X: Any, n_neighbors: int) -> Any:
     X = canonical(X)
     if k == 0:
         return sparse.csr_matrix((n, n))
-    place, search = X, "brute"
-    if not sparse.issparse(X):
-        place = X = X - X.mean(axis=0)  # keeps digits where the origin is far away
-        if X.shape[1] <= _FEATURES_OF_TREES:
-            search = "kd_tree"
-            place = X + _NOISE * X.std(axis=0) * np.random.RandomState(0).uniform(-1.0, 1.0, X.shape)
-    found = NearestNeighbors(n_neighbors=k, algorithm=search).fit(place).kneighbors(return_distance=False)
+    dense = not sparse.issparse(X)
+    if dense:
+        X = X - X.mean(axis=0)  # keeps digits where the origin is far away
+    how = "kd_tree" if dense and X.shape[1] <= _FEATURES_OF_TREES else "brute"
+    found = NearestNeighbors(n_neighbors=k, algorithm=how).fit(X).kneighbors(return_distance=False)
     i, j = np.repeat(np.arange(n), k), found.ravel().astype(np.int64)
     squared = squared_pair_distances(X, i, j)
-    scale = _local_scales(squared.reshape(n, k))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        away = np.where(squared > 0, squared / (scale[i] * scale[j]), 0.0)
-    weight = np.maximum(np.exp(-away), _LEAST)
-    directed = sparse.csr_matrix((weight, (i, j)), (n, n))
+    # to the middle neighbour; where that is a copy, to the first that is none
+    ordered = np.sort(squared.reshape(n, k), axis=1)[:, (k - 1) // 2 :]
+    scale = np.sqrt(ordered[np.arange(n), np.argmax(ordered > 0, axis=1)])
+    with np.errstate(divide="ignore"):
+        away = squared / np.where(squared > 0, scale[i] * scale[j], 1.0)
+    directed = sparse.csr_matrix((np.maximum(np.exp(-away), _LEAST), (i, j)), (n, n))
     return directed.maximum(directed.T).tocsr()
-
-
-def _local_scales(squared: Floats) -> Floats:
-    """Distance of each item to its middle neighbour; where that is a copy, to the first that is none."""
-    ordered = np.sort(squared, axis=1)
-    ordered[:, : (squared.shape[1] - 1) // 2] = 0.0
-    first = np.argmax(ordered > 0, axis=1)
-    return np.sqrt(ordered[np.arange(len(ordered)), first])
 
 
 def given_affinities(X: Any) -> Any:

@@ -8,11 +8,12 @@ from itertools import repeat
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
-from coterie._arrays import NOTHING, Floats, Index, Labels
-from coterie.assign._sizes import BoundedMoves, SizeBounds, StoredCells, is_bound, read_bounds
-from coterie.base import About, Account, Bounds, Rule, constrained_fit, one_of
+from coterie._arrays import NOTHING, Floats, Labels
+from coterie.assign._sizes import BoundedMoves, SizeBounds, is_bound, read_bounds
+from coterie.base import About, Account, Bounds, Rule, one_of
 from coterie.constraints import Constraints
 from coterie.distortion import Cosine, Distortion
 from coterie.exceptions import ParameterError
@@ -31,62 +32,45 @@ class SizeConstrainedBisection(PrototypeClusterer):
     """Many clusters whose sizes keep to bounds, by a tree of 2-means and a circulation between neighbours.
 
     A split gives each side a number of clusters and a size that can meet the bounds; then whole sets of items
-    move between near centres at once, as a linear program says, and the centres follow. Half the sum of
-    squared distances (the sum of cosine distances) falls at every step. Made for hundreds of clusters and
-    more: parts of an index, shards, batches.
+    move between near centres at once, as a linear program says, and the centres follow. The objective falls
+    at every step. Made for hundreds of clusters and more: parts of an index, shards, batches.
 
     Parameters
     ----------
     n_clusters : int, default 8
         Number of clusters.
     size_min, size_max : None, int, float or str
-        Bounds of all sizes. An int is a number of items; a float is a share of the mean size n / k: 1.1, or
-        "110%", is ten percent above it (the minimum is rounded down, the maximum up). No cluster is empty.
+        Bounds of all sizes, as in `SizeConstrainedKMeans`. No cluster is empty.
     split : {"share", "largest"}
         "share": each side of a split gets clusters in proportion to its items, and is cut where the bounds
-        ask for it. "largest" is the book's bisecting k-means: the largest cluster is split, by the best of
-        five trials, the last time into equal halves, so that the largest is at most twice the second; it
-        takes no bounds.
+        ask for it. "largest", the book's bisecting k-means: the largest cluster is split, by the best of five
+        trials, at last into equal halves, so that it is at most twice the second; without bounds.
     refine : bool, default True
         Whether to improve the tree: items move between the eight centres that are nearest to each, within the
         bounds (with "largest": sizes stay as they are), then the centres to their means.
     n_init : int or "auto", default 1
         Number of trees; the best is kept. "auto" is four.
     max_iter : int, default 5
-        Most rounds of moving items and centres. Each takes about as long as an iteration of
-        `SizeConstrainedKMeans` or less, and the first ones gain most.
-    tol : float, default 1e-4
-        Rounds end when the centres move by less, as in `COPKMeans`.
-    metric, verbose, random_state
+        Most rounds of moving items and centres; the first ones gain most.
+    tol, metric, verbose, random_state
         As in `COPKMeans`.
 
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
         The cluster of each item; neighbours in the tree have neighbouring numbers.
-    sizes_ : array of shape (n_clusters,)
-        Items of each cluster.
     cluster_centers_ : array of shape (n_clusters, n_features)
-        The means of the clusters, but that after the last of them items moved once more, so that none gains
-        by going to another one that may take it.
-    inertia_ : float
-        Weighted sum of the squared (or cosine) distances to the centres.
-    objective_ : float
-        Half of `inertia_` (all of it with "cosine").
+        The means of the clusters before items moved for the last time.
     history_ : array
         The objective of the tree, then after each half-round: items, centres.
-    n_iter_ : int
-        Rounds after the tree; 1 without.
-    converged_ : bool
-        Whether the last round changed nothing, or next to nothing. True without `refine`: the tree is
-        complete.
-    violations_
-        As in `COPKMeans`; no constraints are taken.
+    n_iter_, converged_
+        Rounds after the tree, and whether the last changed next to nothing; 1 and True without `refine`.
+    sizes_, inertia_, objective_, violations_
+        As in `SizeConstrainedKMeans`.
 
     See Also
     --------
-    SizeConstrainedKMeans : exact labels at every iteration, bounds by cluster, loads, groups, constraints;
-        for fewer clusters.
+    SizeConstrainedKMeans : exact labels, bounds by cluster, loads, groups, constraints; for fewer clusters.
     coterie.assign.improve_within_bounds : the moves alone, for your own costs.
 
     Notes
@@ -96,14 +80,13 @@ class SizeConstrainedBisection(PrototypeClusterer):
     those between the centres, then a linear program of some cells for each pair of neighbouring clusters. A
     million rows of 32 numbers in 10,000 clusters: 8 seconds for the tree, half a minute and 4 GB for a round.
 
-    Bounds always hold. The first cuts know nothing of the small clusters below, so that without `refine` the
-    objective is a tenth to a third above that of `SizeConstrainedKMeans`. `predict` is the nearest centre,
-    whatever the sizes.
+    The first cuts know nothing of the small clusters below, so that without `refine` the objective is a tenth
+    to a third above that of `SizeConstrainedKMeans`. `predict` is the nearest centre, whatever the sizes.
 
     References
     ----------
-    Banerjee and Ghosh, Clustering with balancing constraints: chapter 8 of Basu, Davidson and Wagstaff
-    (eds.), Constrained Clustering; section on other approaches. Shares and the circulation are ours.
+    Banerjee and Ghosh, chapter 8 of Constrained Clustering; section on other approaches. Shares and the
+    circulation are ours.
 
     Examples
     --------
@@ -151,63 +134,28 @@ class SizeConstrainedBisection(PrototypeClusterer):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.size_min = size_min
-        self.size_max = size_max
-        self.split = split
-        self.refine = refine
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.metric = metric
-        self.verbose = verbose
-        self.random_state = random_state
-
-    @constrained_fit
-    def fit(self, X: Any, y: Any = None, *, constraints: Any = None, sample_weight: Any = None) -> Any:
-        """Cluster X within the bounds.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The items; float32 stays float32.
-        y : ignored
-            Present for the API.
-        constraints : None
-            Present for the API: the method takes none.
-        sample_weight : array of shape (n_samples,), optional
-            Importance of the items in the objective; the bounds do not see it.
-
-        Returns
-        -------
-        self
-        """
-        if self.split == "largest":
-            for name in ("size_min", "size_max"):
-                if getattr(self, name) is not None:
-                    raise ParameterError(
-                        f"split='largest' takes no bounds, but {name}={getattr(self, name)!r}: it splits "
-                        "where the data say. Take split='share'.",
-                        name,
-                        "split",
-                    )
-        return self._run(X, constraints, sample_weight, self._loop)
+        # scikit-learn reads the names from here
+        self.__dict__.update({name: value for name, value in locals().items() if name != "self"})
 
     def _loop(self, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
-        bounds = read_bounds(self.size_min, self.size_max, distortion.points.n, self.n_clusters)
+        for name in ("size_min", "size_max"):
+            if self.split == "largest" and getattr(self, name) is not None:
+                raise ParameterError(
+                    f"split='largest' takes no bounds, but {name}={getattr(self, name)!r}: it splits where "
+                    "the data say. Take split='share'.",
+                    name,
+                    "split",
+                )
+        self._bounds = read_bounds(self.size_min, self.size_max, distortion.points.n, self.n_clusters)
         tree = SplitTree(distortion, rng, _TRIALS[self.split])
-        objective_factor = self._objective_factor_of(distortion)
-        self._bounds = bounds
-        return TreeLoop(distortion, bounds, objective_factor, tree, self.split == "largest", self.refine)
+        factor = self._objective_factor_of(distortion)
+        return TreeLoop(tree, self._bounds, factor, largest=self.split == "largest", refine=self.refine)
 
     def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> None:
         return None
 
     def _starts(self, starts: CentreStarts, loop: PrototypeLoop) -> Iterator[Floats]:
         return repeat(NOTHING)  # a tree begins with all items, not with centres
-
-    def _one_start_is_enough(self, starts: CentreStarts) -> bool:
-        return False
 
     def _keep(self, best: LoopOutcome, X: Any) -> None:
         super()._keep(best, X)
@@ -224,21 +172,15 @@ class TreeLoop(PrototypeLoop):
     """A tree in place of first centres, and rounds in which few items move, none to a far cluster."""
 
     def __init__(
-        self,
-        distortion: Any,
-        bounds: SizeBounds,
-        objective_factor: float,
-        tree: SplitTree,
-        largest: bool,
-        refine: bool,
+        self, tree: SplitTree, bounds: SizeBounds, factor: float, *, largest: bool, refine: bool
     ) -> None:
-        super().__init__(distortion, None, len(bounds.low), objective_factor)
-        self.low, self.high = np.maximum(bounds.low, 1.0), np.minimum(bounds.high, float(distortion.points.n))
-        self.tree, self.largest, self.refine = tree, largest, refine
+        super().__init__(tree.distortion, None, len(bounds.low), factor)
+        self.low, self.high = np.maximum(bounds.low, 1.0), np.minimum(bounds.high, float(bounds.n))
+        self.tree, self.largest, self.refine = tree, largest, refine and self.k > 1
         # by which linear scores are multiplied to be costs
-        self.scale = objective_factor * tree.weight.astype(np.float64)
-        if isinstance(distortion, Cosine):
-            self.scale *= distortion.scale
+        self.scale = factor * tree.weight.astype(np.float64)
+        if isinstance(self.distortion, Cosine):
+            self.scale *= self.distortion.scale
 
     def run(
         self, centres: Floats, *, max_iter: int, tol: float, step: Callable[[float], bool]
@@ -251,20 +193,19 @@ class TreeLoop(PrototypeLoop):
         else:
             labels = self.tree.by_share(self.k, int(low[0]), int(high[0]))
         centres = self._means(labels)
-        history, n_iter, converged, settled = [self._cost(labels, centres)], 0, not self.refine, False
-        while self.refine and n_iter < max_iter and not converged:
-            n_iter += 1
-            settled = not self._move(labels, centres, low, high)
-            if not settled:
+        history, n_iter, converged, stop = [self._cost(labels, centres)], 0, not self.refine, False
+        while self.refine:
+            if not self._move(labels, centres, low, high):
+                converged = True
+            else:
                 history.append(self._cost(labels, centres))
-                before, centres = centres, self._means(labels)
-                history.append(self._cost(labels, centres))
-            converged = settled or float(((centres - before) ** 2).sum()) <= limit
-            if step(history[-1]):
+            if converged or stop or n_iter == max_iter:
                 break
-        if self.refine and not settled:  # the labels were the best for the centres before
-            self._move(labels, centres, low, high)
+            n_iter += 1
+            before, centres = centres, self._means(labels)
             history.append(self._cost(labels, centres))
+            converged = float(((centres - before) ** 2).sum()) <= limit
+            stop = step(history[-1])
         inertia = history[-1] / self.objective_factor
         return LoopOutcome(labels, centres, inertia, history[-1], history, max(n_iter, 1), converged)
 
@@ -286,32 +227,19 @@ class TreeLoop(PrototypeLoop):
             moves.by_book()
         return moves.n_moves
 
-    def _offers(self, labels: Labels, centres: Floats) -> StoredCells:
+    def _offers(self, labels: Labels, centres: Floats) -> Any:
         """Costs in the own cluster and in those of the nearest centres; nobody looks far beyond the own."""
         n, width = len(labels), min(_OFFERED + 1, self.k)
         cluster, cost = np.empty((n, width), dtype=np.int32), np.empty((n, width))
         slopes, intercepts = self.distortion.linear(centres)
+        search = NearestNeighbors(n_neighbors=min(_AROUND, self.k) - 1, algorithm="brute").fit(centres)
+        around = np.column_stack([np.arange(self.k), search.kneighbors(return_distance=False)])
         by_cluster = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
-        for own, (items, around) in enumerate(zip(by_cluster, _neighbours(centres), strict=True)):
-            scores = self.distortion.points.scores(items, slopes[around], intercepts[around])
-            near = np.argpartition(scores, width - 1, axis=1)[:, :width]
-            found = around[near]
-            far = np.flatnonzero((found != own).all(axis=1))
-            # the farthest of them gives way to the own one, which is the first around
-            last = np.take_along_axis(scores[far], near[far], axis=1).argmax(axis=1)
-            near[far, last], found[far, last] = 0, own
-            cluster[items] = found
-            cost[items] = np.take_along_axis(scores, near, axis=1)
+        for near, items in zip(around, by_cluster, strict=True):
+            scores = self.distortion.points.scores(items, slopes[near], intercepts[near])
+            best = np.zeros((len(items), width), dtype=np.int64)  # the own one, then the nearest others
+            best[:, 1:] = 1 + np.argpartition(scores[:, 1:], width - 2, axis=1)[:, : width - 1]
+            cluster[items], cost[items] = near[best], np.take_along_axis(scores, best, axis=1)
         cost *= self.scale[:, None]
-        return StoredCells(np.arange(0, n * width + 1, width), cluster.ravel(), cost.ravel())
-
-
-def _neighbours(centres: Floats) -> Index:
-    """The centres around each, itself first."""
-    k = len(centres)
-    search = NearestNeighbors(n_neighbors=min(_AROUND, k), algorithm="brute").fit(centres)
-    found = search.kneighbors(centres, return_distance=False)
-    at = np.where(found == np.arange(k)[:, None], 0, 1).argmin(axis=1)
-    found[np.arange(k), at] = found[:, 0]  # among equal ones it may be anywhere, or left out
-    found[:, 0] = np.arange(k)
-    return found
+        stored = cost.ravel(), cluster.ravel(), np.arange(0, n * width + 1, width)
+        return sparse.csr_array(stored, (n, self.k))

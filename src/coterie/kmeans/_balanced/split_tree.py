@@ -18,10 +18,9 @@ from scipy import sparse
 from coterie._arrays import Floats, Index, Labels
 from coterie.distortion import Cosine, Distortion
 
-Mask = NDArray[np.bool_]
 # What each split does: steps towards the direction of the largest variance, from a random one; most
-# iterations of 2-means, and of 2-means within the sizes that are allowed.
-_POWER_STEPS, _FREE, _BOUNDED = 3, 10, 10
+# iterations of 2-means, free and then within the sizes that are allowed.
+_POWER_STEPS, _ITERATIONS = 3, 10
 # Rows whose mean is the origin of a node, against rounding.
 _SAMPLE = 1000
 
@@ -29,13 +28,13 @@ _SAMPLE = 1000
 class _Sides(NamedTuple):
     """Two sides, the gain of each item on the left one, and how much of the spread they explain."""
 
-    left: Mask
+    left: NDArray[np.bool_]
     gap: Any
     value: float
 
 
 class _Node(NamedTuple):
-    """Items (a view), their rows and weights, and the sums of these."""
+    """Items (a view), their rows and weights, the sums of these; and two sides."""
 
     items: Index
     rows: Any
@@ -51,12 +50,11 @@ class SplitTree:
     def __init__(self, distortion: Distortion, rng: np.random.RandomState, n_trials: int) -> None:
         """The best of `n_trials` of free 2-means begins each split."""
         self.distortion, self.rng, self.n_trials = distortion, rng, n_trials
-        n, dtype = distortion.points.n, distortion.points.X.dtype
-        self.unit = isinstance(distortion, Cosine)
-        weight = distortion.sample_weight if len(distortion.sample_weight) else np.ones(n)
+        self.items: Index = np.arange(distortion.points.n)
+        weight = distortion.weights(self.items)
         # items without weight have hardly any instead, so that they prefer what is near
-        self.weight = np.where(weight > 0, weight, 1e-9 * weight[weight > 0].min()).astype(dtype)
-        self.items: Index = np.arange(n)
+        weight = np.where(weight > 0, weight, 1e-9 * weight[weight > 0].min())
+        self.weight = weight.astype(distortion.points.X.dtype)
 
     # ---- the two orders -------------------------------------------------------------------------------
 
@@ -107,16 +105,8 @@ class SplitTree:
         return node._replace(found=max(trials, key=lambda one: one.value))
 
     def _cut(self, node: _Node, low: int, high: int) -> int:
-        """Go on with 2-means whose left side has `low` to `high` items; returns how many there are.
-
-        The items of the node are put in the order of their sides.
-        """
-        found = node.found
-        for _ in range(_BOUNDED):
-            left = _lowest(found.gap, low, high)
-            if (left == found.left).all():
-                break
-            found = self._between(node, left)
+        """Order the items by two sides, with `low` to `high` on the left; returns how many there are."""
+        found = self._iterate(node, node.found, low, high)
         node.items[:] = np.concatenate([node.items[found.left], node.items[~found.left]])
         return int(np.count_nonzero(found.left))
 
@@ -124,11 +114,8 @@ class SplitTree:
         """Rows of a node: of unit length for the cosine, else about a mean where they are dense."""
         rows = self.distortion.points.X[items]
         if isinstance(self.distortion, Cosine):
-            scale = self.distortion.scale[items].astype(rows.dtype)
-            if sparse.issparse(rows):
-                return sparse.diags_array(scale) @ rows
-            rows *= scale[:, None]
-        elif not sparse.issparse(rows):
+            return sparse.diags_array(self.distortion.scale[items].astype(rows.dtype)) @ rows
+        if not sparse.issparse(rows):
             rows -= rows[:: len(rows) // _SAMPLE + 1].mean(axis=0)
         return rows
 
@@ -143,15 +130,18 @@ class SplitTree:
         left = score < score.mean()
         if not 0 < np.count_nonzero(left) < n:  # all in one place, or nearly
             left = np.arange(n) < n // 2
-        found = self._between(node, left)
-        for _ in range(_FREE):
-            left = _lowest(found.gap, 1, n - 1)
+        return self._iterate(node, self._between(node, left), 1, n - 1)
+
+    def _iterate(self, node: _Node, found: _Sides, low: int, high: int) -> _Sides:
+        """2-means whose left side has `low` to `high` items."""
+        for _ in range(_ITERATIONS):
+            left = _lowest(found.gap, low, high)
             if (left == found.left).all():
                 break
             found = self._between(node, left)
         return found
 
-    def _between(self, node: _Node, left: Mask) -> _Sides:
+    def _between(self, node: _Node, left: NDArray[np.bool_]) -> _Sides:
         """Two sides with their centres, and what each item would gain by being on the left one (below 0)."""
         held = np.where(left, node.weight, 0)
         sums, mass = node.rows.T @ held, float(held.sum(dtype=np.float64))
@@ -162,11 +152,11 @@ class SplitTree:
         return _Sides(left, gap * node.weight, float(sums @ one) + float(rest @ other))
 
     def _centre(self, sums: Floats, mass: float) -> Floats:
-        size = float(np.sqrt(sums @ sums)) if self.unit else mass
+        size = float(np.sqrt(sums @ sums)) if isinstance(self.distortion, Cosine) else mass
         return sums / size if size > 0 else sums
 
 
-def _lowest(gap: Any, low: int, high: int) -> Mask:
+def _lowest(gap: Any, low: int, high: int) -> NDArray[np.bool_]:
     """The items below 0; if these are too few or too many, those of the lowest values. Never all."""
     left = gap < 0
     free = int(np.count_nonzero(left))
