@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -31,6 +32,7 @@ from coterie.base import (
     real,
     whole,
 )
+from coterie.exceptions import ParameterError
 from coterie.graph._cut.affinities import given_affinities, nearest_neighbours
 from coterie.graph._cut.search import CutSearch
 
@@ -180,6 +182,9 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
 
     def _read_bounds(self, n: int, size_weight: Any) -> SizeBounds:
         low, high, k = self.size_min, self.size_max, self.n_clusters
+        for name, bound in (("size_min", low), ("size_max", high)):
+            if isinstance(bound, Mapping):
+                raise ParameterError(f"{name} goes by labels, which BalancedCut does not take.", name)
         if low is None and high is None:
             low, high = 1.0 - self.tolerance, min(1.0 + self.tolerance, float(k))
         bounds = read_bounds(low, high, n, k, size_weight=size_weight)

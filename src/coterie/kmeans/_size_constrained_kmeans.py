@@ -126,7 +126,9 @@ class SizeConstrainedKMeans(PrototypeClusterer):
     `InfeasibleConstraintsError`.
 
     Time O(n k d) an iteration, and O(k^2) for each item that has to give way; memory O(n k) beside X while
-    bounds bind. `size_min=1` keeps clusters from being empty.
+    bounds bind. From 64 clusters and ten million cells n k on it is O(n + k^2), where neither constraints,
+    loads, groups nor outliers are given: each item lists the clusters that are cheap for it, and the labels
+    are still the best ones. `size_min=1` keeps clusters from being empty.
     `predict` is the nearest centre; pass bounds to it to have them hold for the new items.
 
     References

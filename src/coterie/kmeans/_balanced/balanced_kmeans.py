@@ -89,7 +89,8 @@ class BalancedKMeans(SizeConstrainedKMeans):
     are no slower than "book". The objective never rises, but after "greedy" an exact step has to pay for the
     bounds.
 
-    Time O(n k d) an iteration; how many items have to give way decides the rest. Memory O(n k) beside X.
+    Time O(n k d) an iteration; how many items have to give way decides the rest. Memory O(n k) beside
+    X; with many clusters and exact steps O(n).
     With few items all of them are the sample: take `SizeConstrainedKMeans`, which is then the same.
 
     References

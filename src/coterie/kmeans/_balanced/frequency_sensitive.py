@@ -32,6 +32,9 @@ _MOST_PASSES = 100
 # The k-means that everything starts at runs to its end.
 _START: dict[str, Any] = {"max_iter": 300, "tol": 1e-4}
 
+# Strength of the balance by default.
+_AUTO_GAMMA = {"cosine": 0.1, "sqeuclidean": 1.0}
+
 
 class FrequencySensitiveKMeans(PrototypeClusterer):
     """K-means in which every item counts against the cluster that it joins, so that sizes come out alike.
@@ -48,8 +51,9 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
         When counts and means follow. "pifs" (partially incremental): counts after every item, means after
         every pass. "fs": means after as many passes as bring the counts to rest, so that all items have
         chosen by the same counts. "fifs" (fully incremental): counts and means after every item.
-    gamma : float, default 0.1
-        Strength of the balance, from 0 (k-means) to 10; 1 is that of the book. For cosines 0.1 does much.
+    gamma : float or "auto"
+        Strength of the balance, from 0 (k-means) to 10; 1 is that of the book. "auto" is 0.1 for cosines,
+        where it does much, and 1 for squared distances, where less does little.
     init : {"k-means++", "random"} or array of shape (n_clusters, n_features)
         Where a start of k-means begins.
     max_iter : int, default 50
@@ -117,7 +121,7 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
     parameter_rules: ClassVar[Any] = {
         **{name: rule for name, rule in SHARED_RULES.items() if name != "warm_start"},
         "variant": one_of("pifs", "fs", "fifs"),
-        "gamma": real(0.0, 10.0),
+        "gamma": real(0.0, 10.0) | one_of("auto"),
         "init": one_of("k-means++", "random") | instance((np.ndarray, list, tuple), "an array of centres"),
     }
     warm_start = False
@@ -127,7 +131,7 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
         n_clusters: int = 8,
         *,
         variant: str = "pifs",
-        gamma: float = 0.1,
+        gamma: Any = "auto",
         metric: str = "sqeuclidean",
         init: Any = "k-means++",
         n_init: Any = "auto",
@@ -150,19 +154,23 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
         def run(number: int, step: Step) -> LoopOutcome:
             return loop.run(next(begin), **_START, step=step)
 
-        finish = partial(self._balance, loop.distortion) if self.gamma else None
+        finish = partial(self._balance, loop.distortion) if self._strength else None
         steps = {"n_starts": n_starts, "max_steps": max(self.max_iter, _START["max_iter"])}
         best, _ = best_of_starts(self, X, run, **steps, finish=finish)
         weight = loop.distortion.sample_weight
         self.sizes_ = np.bincount(best.labels, weight if len(weight) else None, self.n_clusters)
         return best
 
+    @property
+    def _strength(self) -> float:
+        return float(_AUTO_GAMMA[self.metric] if self.gamma == "auto" else self.gamma)
+
     def _balance(self, distortion: Any, begun: LoopOutcome, step: Step) -> LoopOutcome:
         """Pass after pass, from the labels and centres of k-means."""
         labels, centres, history = begun.labels, begun.centres, [begun.inertia]
         weight, cosine = distortion.sample_weight, self.metric == "cosine"
         unit = float(weight[weight > 0].mean()) if len(weight) else 1.0
-        power = float(-self.gamma if cosine else self.gamma)
+        power = -self._strength if cosine else self._strength
         totals = distortion.totals_of(labels, self.n_clusters)
         converged = False
         while len(history) <= self.max_iter and not converged:
@@ -198,7 +206,7 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
     def account(self) -> Account:
         """As in the family; the trace begins where k-means ended."""
         found = super().account()
-        if found.trace is None or not self.gamma:
+        if found.trace is None or not self._strength:
             return found
         text = "Distances to the centres at the end of k-means, then after each iteration with balance."
         words: Any = {"title": "What balance costs", "stride": 1.0, "ends": ("k-means", "end")}

@@ -15,7 +15,7 @@ from coterie._arrays import NOTHING, Floats, Labels
 from coterie.assign._sizes import BoundedMoves, SizeBounds, is_bound, read_bounds
 from coterie.base import About, Account, Bounds, Rule, one_of
 from coterie.constraints import Constraints
-from coterie.distortion import Cosine, Distortion
+from coterie.distortion import Cosine
 from coterie.exceptions import ParameterError
 from coterie.kmeans._balanced.split_tree import SplitTree
 from coterie.kmeans._engine.loop import LoopOutcome, PrototypeLoop
@@ -150,9 +150,6 @@ class SizeConstrainedBisection(PrototypeClusterer):
         tree = SplitTree(distortion, rng, _TRIALS[self.split])
         factor = self._objective_factor_of(distortion)
         return TreeLoop(tree, self._bounds, factor, largest=self.split == "largest", refine=self.refine)
-
-    def _solver(self, known: Constraints, distortion: Distortion, rng: RandomState) -> None:
-        return None
 
     def _starts(self, starts: CentreStarts, loop: PrototypeLoop) -> Iterator[Floats]:
         return repeat(NOTHING)  # a tree begins with all items, not with centres
