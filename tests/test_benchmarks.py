@@ -335,7 +335,7 @@ def test_findings_are_confirmed_denied_or_not_decided():
         ch08.Comparison("", even, even, low=-0.03, high=0.03).state()[0],
         ch08.Comparison("", [0.0], [0.0]).state()[0],
     ]
-    assert states == ["confirmed", "denied", "not decided", "confirmed", "denied"]
+    assert states == ["confirmed", "denied", "not decided", "confirmed", "not decided"]
     row = ch08.finding("a", "above", [ch08.Comparison("b", even, odd), ch08.Comparison("c", [1.0], [3.0])])
     assert row["ours"] == "denied: 1 and 3"
     assert row["reached"] is False
