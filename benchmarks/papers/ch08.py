@@ -642,7 +642,7 @@ def main() -> None:
         __name__,
         TITLE,
         findings(found) + sketched(found) + shown(found),
-        data="19,994 documents of 20 groups, 42,215 words; 2323 documents, about 8,000 words",
+        data="19,994 documents of 20 groups, 42,215 words; 2323 documents, about 11,000 words",
         runs="; ".join(f"{data}, by k: {', '.join(map(str, own.values()))}" for data, own in RUNS.items()),
         seeds="0 to the number of runs less 1",
         start="perturbed mean, one for all methods of a run",
