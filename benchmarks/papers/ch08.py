@@ -59,7 +59,7 @@ QUICK = False
 NEWS, UNEQUAL, RIGHT = "news20", "unequal", 20
 # number of runs by k, and of those with all values of b
 RUNS = {
-    NEWS: {5: 3, 10: 3, 20: 10, 40: 3, 60: 1},
+    NEWS: {5: 3, 10: 3, 20: 10, 40: 3, 60: 3},
     UNEQUAL: {5: 5, 10: 5, 20: 10, 40: 5, 60: 5},
 }
 SWEEPS = 5
