@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import ndimage
+from scipy import ndimage, sparse
 
 import coterie
 from benchmarks import commits, measure, pictures, protocol, race
 from benchmarks.discover import choose, experiments
-from benchmarks.papers import ch03, ch04, ch05, curves
+from benchmarks.papers import ch03, ch04, ch05, ch08, curves
 from benchmarks.peers import mixture as peer_mixture
 from benchmarks.peers import sizes as peer_sizes
 from benchmarks.scale import house, weight
@@ -324,6 +324,54 @@ def test_book_has_a_number_for_each_level():
     for (data, _), values in ch05.BOOK.items():
         assert len(values) == len(ch05.levels_of(data))
     assert all(len(values) == len(ch05.TOY) for values in ch05.SPEC.values())
+
+
+def test_findings_are_confirmed_denied_or_not_decided():
+    even, odd = [1.0, 1.2, 1.0, 1.2], [1.2, 1.0, 1.2, 1.0]
+    states = [
+        ch08.Comparison("", [2.0, 2.1, 2.0, 2.1], even).state()[0],
+        ch08.Comparison("", even, [2.0, 2.1, 2.0, 2.1]).state()[0],
+        ch08.Comparison("", even, odd).state()[0],
+        ch08.Comparison("", even, even, low=-0.03, high=0.03).state()[0],
+        ch08.Comparison("", [0.0], [0.0]).state()[0],
+    ]
+    assert states == ["confirmed", "denied", "not decided", "confirmed", "not decided"]
+    row = ch08.finding("a", "above", [ch08.Comparison("b", even, odd), ch08.Comparison("c", [1.0], [3.0])])
+    assert row["ours"] == "denied: 1 and 3"
+    assert row["reached"] is False
+
+
+def test_every_finding_of_chapter_8_has_its_runs():
+    rng = np.random.default_rng(0)
+    records = [
+        {"data": data, "k": k, "run": run, "scores": dict.fromkeys(ch08.methods_for(k), scores)}
+        for data, runs in ch08.RUNS.items()
+        for k in runs
+        for run in range(2)
+        for scores in [dict.fromkeys((*ch08.MEASURES, "empty", "cpu_s"), float(rng.random()))]
+    ]
+    found = ch08.gathered(records)
+    rows = ch08.findings(found)
+    assert all(row["ours"].split(":")[0] in ("confirmed", "denied", "not decided") for row in rows)
+    assert len(ch08.sketched(found)) == len(ch08.SKETCH)
+    assert {row["method"] for row in ch08.shown(found)} == set(ch08.methods_for(ch08.RIGHT))
+
+
+def test_methods_of_chapter_8_begin_alike_and_label_every_document():
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1, 2], 40)
+    X = sparse.csr_matrix(rng.random((120, 6)) + 5 * np.eye(6)[group])
+    start = X[[0, 40, 80]].toarray()
+    for method in ch08.methods_for(ch08.RIGHT):
+        if method != "sfs-all 100":  # remembers too little
+            labels = ch08.labels_of(method, X, 3, start, 0)
+            np.testing.assert_array_equal(labels, group, err_msg=method)
+    unit = X.multiply(1 / sparse.linalg.norm(X, axis=1)[:, None]).tocsr()
+    scores = ch08.scores_of(unit, group, group, 3)
+    assert scores["nmi"] == pytest.approx(1)
+    assert 0.9 < scores["sof"] < 1
+    rows = ch08.unequal_rows(np.repeat(np.arange(20), 500), run=1)
+    assert sorted(np.bincount(rows // 500)) == sorted(ch08.SIZES)
 
 
 @pytest.mark.parametrize("chapter", [ch03, ch04, ch05])
