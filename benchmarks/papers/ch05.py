@@ -65,8 +65,8 @@ METHODS = ("proposed", "proposed, eta 10", "GMM-Sh", "hard PPC", "soft PPC", *PR
 ONLY_TOY = ("proposed, as the prototype", "proposed, eta selected")
 SELECTED = ("1%", "5%")
 NOT_ALONE = (
-    " By default a start at k-means stands beside the annealed one, and few pairs cannot decide between them; "
-    "annealed alone, as the prototype, finds 1.0."
+    " By default a start at k-means stands beside the annealed one, and few pairs cannot decide between "
+    "them; annealed alone, as the prototype, finds 1.0."
 )
 LEAST, ONE_ITEM = 0.99, 0.995
 FEW = " With so few pairs the split into top and bottom, pairs obeyed one by one, has the lower free energy, "
