@@ -44,7 +44,9 @@ METHODS: dict[str, Callable[[int], Any]] = {
     "`SizeConstrainedBisection(size_min=0.75, size_max=1.25)`": lambda seed: SizeConstrainedBisection(
         K, size_min=0.75, size_max=1.25, random_state=seed
     ),
-    "`FrequencySensitiveKMeans(gamma=0.1)`": lambda seed: FrequencySensitiveKMeans(K, random_state=seed),
+    "`FrequencySensitiveKMeans(gamma=0.1)`": lambda seed: FrequencySensitiveKMeans(
+        K, gamma=0.1, random_state=seed
+    ),
     "`FrequencySensitiveKMeans(gamma=1.0)`": lambda seed: FrequencySensitiveKMeans(
         K, gamma=1.0, random_state=seed
     ),
