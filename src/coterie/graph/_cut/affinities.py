@@ -17,8 +17,10 @@ from coterie.distortion._rows import canonical, squared_pair_distances
 
 # The least affinity of neighbours: a pair far apart is still a pair of neighbours.
 _LEAST = 1e-3
-# Up to so many features trees of points are faster than all distances.
+# Up to so many features trees of points are faster than all distances; copies of a row make them slow.
 _FEATURES_OF_TREES = 9
+# What parts copies, relative to the spread of a feature.
+_NOISE = 1e-9
 
 
 def nearest_neighbours(X: Any, n_neighbors: int) -> Any:
@@ -33,8 +35,11 @@ def nearest_neighbours(X: Any, n_neighbors: int) -> Any:
     dense = not sparse.issparse(X)
     if dense:
         X = X - X.mean(axis=0)  # keeps digits where the origin is far away
-    how = "kd_tree" if dense and X.shape[1] <= _FEATURES_OF_TREES else "brute"
-    found = NearestNeighbors(n_neighbors=k, algorithm=how).fit(X).kneighbors(return_distance=False)
+    place, how = X, "brute"
+    if dense and X.shape[1] <= _FEATURES_OF_TREES:
+        how = "kd_tree"
+        place = X + _NOISE * X.std(axis=0) * np.random.RandomState(0).uniform(-1.0, 1.0, X.shape)
+    found = NearestNeighbors(n_neighbors=k, algorithm=how).fit(place).kneighbors(return_distance=False)
     i, j = np.repeat(np.arange(n), k), found.ravel().astype(np.int64)
     squared = squared_pair_distances(X, i, j)
     # to the middle neighbour; where that is a copy, to the first that is none
