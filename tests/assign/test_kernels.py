@@ -32,6 +32,9 @@ from coterie.assign import (
     stable_assignment,
 )
 from coterie.assign._core.core import soft_penalty
+from coterie.assign._sizes import read_bounds
+from coterie.assign._transport import Shortlists, Transport
+from coterie.distortion import distortion_named
 from coterie.distortion._manhattan import Manhattan
 from coterie.exceptions import DeadEndWarning, ViolatedConstraintsWarning
 from coterie.kmeans._prices import closure as _closure_prices
@@ -153,6 +156,11 @@ def every_size(data, truth):
     costs = rng.random((3000, 6)).astype(data.dtype) * np.arange(1, 7)
     assert set(size_constrained_assignment(costs, 1.0, 1.0).sizes) == {500}
     assert np.bincount(stable_assignment(costs, 400) + 1)[1:].max() == 400
+    # lists that are far too short are looked at again and again
+    rows = np.ascontiguousarray(costs[:1000])
+    lists = Shortlists(distortion_named("sqeuclidean")(rows), rows[:20].astype(np.float64), n_listed=2)
+    bounds = read_bounds(1.0, None, 1000, 20)
+    assert bounds.missed(Transport(bounds.limits).solve(lists).labels) == 0
     moved = improve_within_bounds(costs, np.arange(3000) % 6, 1.0, 1.0, strategy="book")
     assert set(np.bincount(moved.labels)) == {500}
     assert moved.n_moves > 0
