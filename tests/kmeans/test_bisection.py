@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from coterie import Constraints, SizeConstrainedBisection, SizeConstrainedKMeans
+from coterie import BalancedKMeans, Constraints, SizeConstrainedBisection, SizeConstrainedKMeans
 from coterie.assign import size_constrained_assignment
 from coterie.exceptions import InfeasibleConstraintsError, ParameterError, UnsupportedConstraintError
 from coterie.kmeans._balanced import size_constrained_bisection as module
@@ -176,15 +176,15 @@ def test_items_without_weight_count_in_sizes_alone():
     assert model.labels_[4] == model.labels_[0] != model.labels_[5]
 
 
-def test_rows_of_zeros_have_a_cluster_under_the_cosine():
-    X = np.concatenate([np.zeros((4, 2)), np.eye(2)[[0, 0, 1, 1]]])
-    model = SizeConstrainedBisection(4, size_min=2, size_max=2, metric="cosine", random_state=0).fit(X)
-    assert np.isfinite(model.objective_)
-    assert np.linalg.norm(model.cluster_centers_, axis=1) == pytest.approx(np.ones(4))
-    assert np.isfinite(model.score(X))
-
-
 # ---- bad input ----------------------------------------------------------------------------------------
+
+
+def test_rows_of_zeros_have_no_cosine():
+    X = np.concatenate([np.eye(2)[[0, 0, 1, 1]], np.zeros((4, 2))])
+    with pytest.raises(ValueError, match="row 4 and 3 more of X is all zeros"):
+        SizeConstrainedBisection(4, metric="cosine").fit(X)
+    with pytest.raises(ValueError, match="row 4 and 3 more of X is all zeros"):
+        BalancedKMeans(4, metric="cosine").fit(X)
 
 
 def test_bad_input_is_refused_by_name():
