@@ -131,6 +131,10 @@ class Distortion(ABC):
         """Rows that cannot be a centre."""
         return np.empty(0, dtype=np.int64)
 
+    def refuse_without_centre(self) -> None:
+        """Raise where a row cannot be a centre: for a method in which every row counts."""
+        refuse_zeros(self.without_centre(), "has no direction, so no cosine")
+
     def centres(self, sums: Floats, masses: Floats, before: Floats) -> Floats:
         """Centres from the sums; a cluster without mass keeps the one it had."""
         held = masses > 0

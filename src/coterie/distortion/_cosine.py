@@ -18,7 +18,7 @@ from sklearn.metrics.pairwise import cosine_distances
 
 from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import chunk_rows, over_chunks
-from coterie.distortion._base import Distortion, out_of_range, refuse_zeros
+from coterie.distortion._base import Distortion, out_of_range
 from coterie.distortion._learned import LEAST_WEIGHT, Learned
 
 
@@ -157,7 +157,7 @@ class WeightedCosine(Learned, Cosine):
     def check_range(self) -> None:
         """Raise for rows without a direction, and where the length of a row leaves the range of its type."""
         super().check_range()
-        refuse_zeros(self.without_centre(), "has no direction, so no cosine")
+        self.refuse_without_centre()
 
     def begin(self, k: int) -> None:
         """Go back to where every start begins."""

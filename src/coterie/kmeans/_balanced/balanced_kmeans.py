@@ -15,7 +15,6 @@ from sklearn.utils.metadata_routing import UNUSED
 from coterie._arrays import Floats, Index
 from coterie.base import About, Account, constrained_fit, instance, one_of, real, warn_user, whole
 from coterie.constraints import Constraints, Violations
-from coterie.distortion import refuse_zeros
 from coterie.exceptions import ParameterError, UnsupportedConstraintError, ViolatedConstraintsWarning
 from coterie.kmeans._balanced.populate import RefiningSolver, populate_stably
 from coterie.kmeans._balanced.sample_size import sample_size as draws_needed
@@ -197,7 +196,7 @@ class BalancedKMeans(SizeConstrainedKMeans):
     def _sized_loop(
         self, known: Constraints, distortion: Any, rng: RandomState, **given: Any
     ) -> PrototypeLoop:
-        refuse_zeros(distortion.without_centre(), "has no direction, so no cosine")
+        distortion.refuse_without_centre()
         if known and not self._exact:
             raise UnsupportedConstraintError(
                 f"{self._settings} cannot honour constraints of kind {', '.join(sorted(known.kinds))}; they "

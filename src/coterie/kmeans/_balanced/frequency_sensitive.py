@@ -13,7 +13,7 @@ from coterie._arrays import Floats, Labels
 from coterie._compiled import in_slices
 from coterie.base import About, Account, Step, best_of_starts, ending_words, instance, one_of, real
 from coterie.constraints import Constraints
-from coterie.distortion import Distortion, refuse_zeros
+from coterie.distortion import Distortion
 from coterie.kmeans._balanced.item_by_item import (
     Turns,
     centre_table,
@@ -143,7 +143,7 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
         self.__dict__.update({name: value for name, value in locals().items() if name != "self"})
 
     def _loop(self, known: Constraints, distortion: Any, rng: RandomState) -> PrototypeLoop:
-        refuse_zeros(distortion.without_centre(), "has no direction, so no cosine")
+        distortion.refuse_without_centre()
         return super()._loop(known, distortion, rng)
 
     def _best_of(

@@ -24,7 +24,6 @@ from coterie.base import (
     warn_of_empty_clusters,
     warn_user,
 )
-from coterie.distortion import refuse_zeros
 from coterie.exceptions import ParameterError
 from coterie.kmeans._balanced.item_by_item import StreamRule, centre_table, follow_stream, item_rows
 from coterie.kmeans._engine.prototype import SHARED_RULES, PrototypeClusterer
@@ -213,7 +212,7 @@ class OnlineBalancedKMeans(PrototypeClusterer):
     def _read(self, X: Any) -> Any:
         distortion = self._measure(X)
         distortion.check_range()
-        refuse_zeros(distortion.without_centre(), "has no direction, so no cosine")
+        distortion.refuse_without_centre()
         return distortion
 
     def _rule(self, d: int, tell: bool = True) -> StreamRule:

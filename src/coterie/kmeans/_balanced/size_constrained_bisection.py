@@ -15,7 +15,7 @@ from coterie._arrays import NOTHING, Floats, Labels
 from coterie.assign._sizes import BoundedMoves, SizeBounds, is_bound, read_bounds
 from coterie.base import About, Account, Bounds, Rule, one_of
 from coterie.constraints import Constraints
-from coterie.distortion import Cosine, refuse_zeros
+from coterie.distortion import Cosine
 from coterie.exceptions import ParameterError
 from coterie.kmeans._balanced.split_tree import SplitTree
 from coterie.kmeans._engine.loop import LoopOutcome, PrototypeLoop
@@ -146,7 +146,7 @@ class SizeConstrainedBisection(PrototypeClusterer):
                     name,
                     "split",
                 )
-        refuse_zeros(distortion.without_centre(), "has no direction, so no cosine")
+        distortion.refuse_without_centre()
         self._bounds = read_bounds(self.size_min, self.size_max, distortion.points.n, self.n_clusters)
         tree = SplitTree(distortion, rng, _TRIALS[self.split])
         factor = self._objective_factor_of(distortion)

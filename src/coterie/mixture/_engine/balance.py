@@ -181,9 +181,8 @@ class BalancedWeights(FixedWeights):
         most = 0.5 * np.asarray(abs(coupling).sum(axis=1)).ravel()
         chance, price = own if self._chance is None else self._chance, np.zeros(len(own))
         if inference is not None and self._chance is None:
-            for _ in range(
-                _TURNS_TO_BEGIN
-            ):  # plain mean field, at weights that come nearer to the right ones
+            # plain mean field, at weights that come nearer to the right ones
+            for _ in range(_TURNS_TO_BEGIN):
                 prior = network.prior(model.log_weights) / self.eta
                 chance = inference.infer((own + prior) * cold, cold).marginals
                 model.log_weights = 0.5 * (model.log_weights + moved(chance, price)[0])
