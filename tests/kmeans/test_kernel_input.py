@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from coterie import Constraints, KernelPCKMeans
-from coterie.kmeans._kernel import kernels as _kernels
+from coterie.distance._kernels import named_kernels as _kernels
 from tests.kmeans.kernel_problems import GRAPHS, KERNELS
 from tests.marks import outvoted, unsettled
 

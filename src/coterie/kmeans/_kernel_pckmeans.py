@@ -35,19 +35,24 @@ from coterie.base import (
     whole,
 )
 from coterie.constraints import Constraints
-from coterie.kmeans._kernel.kernels import (
+from coterie.distance._kernels import (
     FEATURE_KERNELS,
-    GRAPHS,
     TABLE_KERNELS,
     ItemKernel,
     KernelMaker,
     given_kernel,
-    graph_kernel,
 )
+from coterie.kmeans._kernel.graph_kernel import GRAPHS, graph_kernel
 from coterie.kmeans._kernel.means import Means
 from coterie.kmeans._kernel.search import HardConstraints, KernelLabels, KernelSearch, chunklets_of
 from coterie.kmeans._kernel.similarities import Units, contracted, links_per_item, statements
 from coterie.kmeans._kernel.starts import KernelStarts
+
+# what to do where a table of all pairs would be too large
+_NO_TABLE = (
+    'kernel="linear" and "cosine" need none; a sparse kernel (CSR, kernel="precomputed") or a graph of '
+    'nearest neighbours (graph="normalized_cut") costs what it stores.'
+)
 
 
 def _has_means(model: Any) -> bool:
@@ -275,7 +280,7 @@ class KernelPCKMeans(
         if self.kernel in TABLE_KERNELS:
             self.gamma_ = self._maker.gamma
             self._rows = self._maker.prepared(X)
-        return self._maker.items(X), weight, weight
+        return self._maker.items(X, _NO_TABLE), weight, weight
 
     @property
     def _is_definite(self) -> bool:

@@ -38,8 +38,8 @@ from coterie.base import (
     whole,
 )
 from coterie.constraints import Constraints
+from coterie.distance._kernels import MAX_TABLE
 from coterie.distortion import SquaredEuclidean
-from coterie.kmeans._kernel import MAX_TABLE
 from coterie.mixture._pairwise.search import PairwiseSearch
 
 

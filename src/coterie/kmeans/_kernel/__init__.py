@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from coterie._lazy import attach
 
 if TYPE_CHECKING:
-    from coterie.kmeans._kernel.kernels import MAX_TABLE, ItemKernel
     from coterie.kmeans._kernel.search import Descent, KernelLabels
     from coterie.kmeans._kernel.similarities import contracted
 

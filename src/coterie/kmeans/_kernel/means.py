@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
 from coterie._arrays import Floats, Index, Labels
-from coterie.kmeans._kernel.kernels import ItemKernel, KernelMaker
+from coterie.distance._kernels import ItemKernel, KernelMaker
 from coterie.kmeans._kernel.search import HardConstraints
 from coterie.kmeans._kernel.similarities import Units
 

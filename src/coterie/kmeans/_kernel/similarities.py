@@ -17,7 +17,7 @@ from scipy import sparse
 
 from coterie._arrays import Floats, Index, Labels
 from coterie.constraints import Constraints, Group
-from coterie.kmeans._kernel.kernels import ItemKernel
+from coterie.distance._kernels import ItemKernel
 from coterie.kmeans._kernel.moves import Terms
 
 

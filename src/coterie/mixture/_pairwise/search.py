@@ -18,7 +18,8 @@ from coterie._arrays import Floats, Index, Labels
 from coterie.assign._core import build_core, rotated, soft_penalty
 from coterie.assign._pairs import SoftSolver
 from coterie.constraints import Constraints
-from coterie.kmeans._kernel import Descent, ItemKernel, KernelLabels, contracted
+from coterie.distance._kernels import ItemKernel
+from coterie.kmeans._kernel import Descent, KernelLabels, contracted
 from coterie.mixture._pairwise.energies import Links, LocalEnergies, first_split
 
 # The first temperature, and the last one, as shares of that at which the first cluster splits.

@@ -14,13 +14,12 @@ from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 from sklearn.utils.extmath import safe_sparse_dot
 
 from coterie._arrays import Floats, Index
-from coterie.base import distances_between, negative_entry, symmetric
+from coterie.base import distances_between, symmetric
 from coterie.distortion import Cosine, SquaredEuclidean
 from coterie.distortion._rows import canonical
 
 FEATURE_KERNELS = ("linear", "cosine")
 TABLE_KERNELS = ("rbf", "laplacian", "polynomial")
-GRAPHS = ("ratio_association", "ratio_cut", "normalized_cut")
 # Bytes of a table of all pairs.
 MAX_TABLE = 4_000_000_000
 # Items whose distances `gamma="median"` looks at.
@@ -112,15 +111,15 @@ class KernelMaker:
         lengths = _squared_lengths(A)
         return (self.gamma * lengths + self.coef0) ** self.degree if self.name == "polynomial" else lengths
 
-    def items(self, X: Any) -> ItemKernel:
-        """The kernel among the training rows."""
+    def items(self, X: Any, ways_out: str = "") -> ItemKernel:
+        """The kernel among the training rows; `ways_out` are told where a table would be too large."""
         rows = self.prepared(X)
         if self.name in FEATURE_KERNELS:
             if sparse.issparse(rows):
                 rows = rows.copy()
                 rows.sum_duplicates()
             return ItemKernel(rows, True, self.own(rows))
-        refuse_large_table(self.name, X.shape[0], X.dtype)
+        refuse_large_table(self.name, X.shape[0], X.dtype, ways_out)
         table = self.table(rows, None)
         if not np.isfinite(table).all():
             raise ValueError(
@@ -136,15 +135,13 @@ def _squared_lengths(A: Any) -> Floats:
     return np.einsum("ij,ij->i", A, A, dtype=np.float64)
 
 
-def refuse_large_table(name: str, n: int, dtype: Any) -> None:
+def refuse_large_table(name: str, n: int, dtype: Any, ways_out: str) -> None:
     """Raise where a table of all pairs would not fit, and say what else there is."""
     size = float(n) * n * np.dtype(dtype).itemsize
     if size > MAX_TABLE:
         raise ValueError(
             f"kernel={name!r} of {n:,} items is a table of {size / 1e9:.1f} GB, more than "
-            f'{MAX_TABLE / 1e9:.0f} GB. kernel="linear" and "cosine" need none; a sparse kernel (CSR, '
-            'kernel="precomputed") or a graph of nearest neighbours (graph="normalized_cut") costs what it '
-            "stores."
+            f"{MAX_TABLE / 1e9:.0f} GB. {ways_out}"
         )
 
 
@@ -152,39 +149,3 @@ def given_kernel(K: Any) -> ItemKernel:
     """A kernel that the user worked out."""
     K = symmetric(K, "a precomputed kernel")
     return ItemKernel(K, False, np.asarray(K.diagonal(), dtype=np.float64))
-
-
-def graph_kernel(A: Any, graph: str, weight: Floats) -> tuple[ItemKernel, Floats, Floats]:
-    """An affinity matrix as a kernel whose entries are divided by nothing: similarities, masses, degrees.
-
-    The similarities of two nodes are those of the graph (for the ratio cut minus its Laplacian), times both
-    weights; the normalised cut weighs a node by its degree.
-    """
-    A = symmetric(A, "an affinity matrix")
-    below = negative_entry(A)
-    if below is not None:
-        raise ValueError(f"affinities must not be negative; {below}.")
-    if (weight != 1).any():
-        A = sparse.diags(weight) @ A @ sparse.diags(weight) if sparse.issparse(A) else _scaled(A, weight)
-        A = sparse.csr_matrix(A) if sparse.issparse(A) else A
-    degree = np.asarray(A.sum(axis=1, dtype=np.float64)).ravel()
-    mass = weight
-    if graph == "normalized_cut":
-        alone = np.flatnonzero((degree <= 0) & (weight > 0))
-        if len(alone):
-            raise ValueError(
-                f"node {alone[0]} has no edges ({len(alone):,} such nodes), so its normalised cut is 0 / 0: "
-                'give it an edge, leave it out, or use graph="ratio_cut".'
-            )
-        mass = degree
-    elif graph == "ratio_cut":
-        if sparse.issparse(A):
-            A = (A - sparse.diags(degree)).tocsr()
-        else:
-            A = A.astype(np.float64)
-            A[np.diag_indices_from(A)] -= degree
-    return ItemKernel(A, False, np.asarray(A.diagonal(), dtype=np.float64)), mass, degree
-
-
-def _scaled(A: Any, weight: Floats) -> Any:
-    return A * weight[:, None] * weight
