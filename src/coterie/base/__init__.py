@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         symmetric,
     )
     from coterie.base._eigenvalue import least_eigenvalue, top_eigenvalue
-    from coterie.base._mixin import CHECKS_OF_ROWS, ConstrainedClusterMixin, constrained_fit
+    from coterie.base._mixin import CHECKS_OF_ROWS, ConstrainedClusterMixin, TakesConstraints, constrained_fit
     from coterie.base._parameters import (
         SEARCH_RULES,
         Rule,

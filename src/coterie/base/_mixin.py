@@ -1,6 +1,6 @@
-"""What every constrained clusterer shares: reading constraints, leaving `y` alone, recounting after the fit.
+"""What every estimator shares that takes constraints; a clusterer also recounts them after the fit.
 
-A class lists its parameters' rules and the kinds of constraint it takes, and decorates its `fit`:
+A clusterer lists its parameters' rules and the kinds of constraint it takes, and decorates its `fit`:
 
     class MyKMeans(ConstrainedClusterMixin, BaseEstimator):
         parameter_rules = {"n_clusters": whole(1)}
@@ -41,7 +41,13 @@ from coterie.exceptions import (
     ViolatedConstraintsWarning,
 )
 
-__all__ = ["CHECKS_OF_DISTANCES", "CHECKS_OF_ROWS", "ConstrainedClusterMixin", "constrained_fit"]
+__all__ = [
+    "CHECKS_OF_DISTANCES",
+    "CHECKS_OF_ROWS",
+    "ConstrainedClusterMixin",
+    "TakesConstraints",
+    "constrained_fit",
+]
 
 # How X is checked, as `validate_data` of scikit-learn takes it: a table of distances, or rows of features.
 CHECKS_OF_DISTANCES: dict[str, Any] = {"dtype": [np.float64, np.float32]}
@@ -75,8 +81,8 @@ def constrained_fit(method: Fit) -> Fit:
     return fit  # type: ignore[return-value]
 
 
-class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
-    """Mixin of every constrained clusterer; stands left of `BaseEstimator`.
+class TakesConstraints:
+    """What clusterers and learned distances share: rules for parameters, and reading X with its constraints.
 
     Attributes
     ----------
@@ -85,7 +91,43 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
     parameter_rules : dict
         A rule for each parameter of the constructor.
     constraint_kinds : frozenset of str
-        The kinds of constraint that the method honours; it refuses the others by name.
+        The kinds of constraint that the method makes use of.
+    exempt : dict of str
+        Checks of `coterie.testing` that theory does not allow the class to pass, each with the reason.
+    """
+
+    about: ClassVar[About | None] = None
+    parameter_rules: ClassVar[Mapping[str, Rule]] = {}
+    constraint_kinds: ClassVar[frozenset[str]] = ALL_KINDS
+    exempt: ClassVar[Mapping[str, str]] = {}
+
+    # every class asks for `constraints` in `fit`, so that pipelines and searches pass them on
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"constraints": True}
+
+    def _read_rows(self, X: Any, constraints: Any, **checks: Any) -> tuple[Any, Constraints]:
+        """Check X (keywords as in `validate_data` of scikit-learn) and what is known about its rows.
+
+        Where X has an index and the constraints have ids they are matched by name: pass X as it was given.
+        """
+        given, X = X, validate_data(self, X, **checks)
+        return X, as_constraints(constraints, X.shape[0], like=given)
+
+    def _refuse_other_kinds(self, known: Constraints) -> None:
+        refused = known.kinds - self.constraint_kinds
+        if refused:
+            raise UnsupportedConstraintError(
+                f"{type(self).__name__} cannot honour constraints of kind {', '.join(sorted(refused))}; "
+                f"it takes {', '.join(sorted(self.constraint_kinds)) or 'none'}."
+            )
+
+
+class ConstrainedClusterMixin(TakesConstraints, CallbackSupportMixin, ClusterMixin):
+    """Mixin of every constrained clusterer; stands left of `BaseEstimator`.
+
+    It refuses constraints of other kinds than `constraint_kinds` by name.
+
+    Attributes
+    ----------
     obeys : {"all", "hard", "none"}
         Whether every constraint holds in the outcome (a hard method), the hard ones only (a soft one), or
         none: the constraints guide the start only. They may then contradict each other, and what the outcome
@@ -96,21 +138,12 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         Whether `history_` never rises; if not, the docstring says why.
     works_on_pairs : bool
         Whether the method holds all pairs of items, so that large data are out of its reach.
-    exempt : dict of str
-        Checks of `coterie.testing` that theory does not allow the class to pass, each with the reason.
     """
 
-    about: ClassVar[About | None] = None
-    parameter_rules: ClassVar[Mapping[str, Rule]] = {}
-    constraint_kinds: ClassVar[frozenset[str]] = ALL_KINDS
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     scale_invariant: ClassVar[bool] = True
     monotone: ClassVar[bool] = True
     works_on_pairs: ClassVar[bool] = False
-    exempt: ClassVar[Mapping[str, str]] = {}
-
-    # every class asks for `constraints` in `fit`, so that pipelines and searches pass them on
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"constraints": True}
 
     labels_: Any
     constraints_: Constraints
@@ -126,21 +159,13 @@ class ConstrainedClusterMixin(CallbackSupportMixin, ClusterMixin):
         word: str = "n_clusters",
         **checks: Any,
     ) -> tuple[Any, Constraints]:
-        """Check X (keywords as in `validate_data` of scikit-learn) and what is known about its rows.
-
-        Where X has an index and the constraints have ids they are matched by name: pass X as it was given.
+        """Read X and its constraints, and refuse kinds that the class does not take.
 
         With `n_clusters` it also raises when the constraints that the class obeys cannot be met; `word` is
         what the class calls it.
         """
-        given, X = X, validate_data(self, X, **checks)
-        known = as_constraints(constraints, X.shape[0], like=given)
-        refused = known.kinds - self.constraint_kinds
-        if refused:
-            raise UnsupportedConstraintError(
-                f"{type(self).__name__} cannot honour constraints of kind {', '.join(sorted(refused))}; "
-                f"it takes {', '.join(sorted(self.constraint_kinds)) or 'none'}."
-            )
+        X, known = self._read_rows(X, constraints, **checks)
+        self._refuse_other_kinds(known)
         if n_clusters is not None:
             if n_clusters > X.shape[0]:
                 raise ParameterError(f"{word}={n_clusters}, but X has n_samples={X.shape[0]} rows.", word)

@@ -1,4 +1,4 @@
-"""Soft constraints expanded to pairs, for methods whose penalty depends on the pair."""
+"""Constraints expanded to pairs, for methods whose penalty depends on the pair, and for distances."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_GROUP_PAIRS = 2_000_000
 
 @dataclass(frozen=True)
 class StatedPairs:
-    """Soft pairs: their items, which are cannot-links, and their strength."""
+    """Pairs: their items, which are cannot-links, and their strength."""
 
     ij: Index
     cannot: Any
@@ -31,8 +31,11 @@ class StatedPairs:
         return known.only_hard() | soft
 
 
-def stated_pairs(known: Constraints, limit: int = MOST_GROUP_PAIRS) -> StatedPairs:
-    """The soft pairs of `known`, sorted; soft groups are written out, and what is said twice adds up."""
+def stated_pairs(known: Constraints, limit: int = MOST_GROUP_PAIRS, *, hard: bool = False) -> StatedPairs:
+    """The soft pairs of `known`, sorted; soft groups are written out, and what is said twice adds up.
+
+    With `hard` also what is hard, a group with the strength 1.
+    """
     pairs, cannot, strength = [np.empty((0, 2), dtype=np.int64)], [np.empty(0, dtype=bool)], [np.empty(0)]
 
     def add(found: Index, apart: bool, weight: Floats) -> None:
@@ -41,28 +44,33 @@ def stated_pairs(known: Constraints, limit: int = MOST_GROUP_PAIRS) -> StatedPai
         strength.append(weight)
 
     for table, apart in ((known.must_table, False), (known.cannot_table, True)):
-        rows = table.active & ~table.hard
+        rows = table.active & (hard | ~table.hard)
         add(table.ij[rows], apart, table.strength[rows])
-    soft = [group for group in known.groups if group.weight is not None and group.active]
-    total = sum(group.n_pairs() for group in soft)
+    groups = [group for group in known.groups if group.active and (hard or group.weight is not None)]
+    total = sum(group.n_pairs() for group in groups)
     if total > limit:
-        largest = max(soft, key=lambda group: group.n_pairs())
-        raise UnsupportedConstraintError(
-            f"soft groups are written out as pairs here, and they stand for {total:,} pairs, more than "
-            f"{limit:,} (a {largest.kind} group of {len(largest.items):,} items for {largest.n_pairs():,}). "
-            "Make the groups hard (without a weight), or use PCKMeans, which keeps groups as groups."
+        largest = max(groups, key=lambda group: group.n_pairs())
+        ways_out = (
+            "State fewer, or use RCA or CannotLinkMetric, which keep groups as groups."
+            if hard
+            else "Make the groups hard (without a weight), or use PCKMeans, which keeps groups as groups."
         )
-    for group in soft:
-        assert group.weight is not None
+        raise UnsupportedConstraintError(
+            f"{'' if hard else 'soft '}groups are written out as pairs here, and they stand for {total:,} "
+            f"pairs, more than {limit:,} (a {largest.kind} group of {len(largest.items):,} items for "
+            f"{largest.n_pairs():,}). {ways_out}"
+        )
+    for group in groups:
+        weight = 1.0 if group.weight is None else group.weight
         within, across = _pairs_of(group)
         if group.kind != "across":
-            add(within, group.kind == "distinct", np.full(len(within), group.weight))
+            add(within, group.kind == "distinct", np.full(len(within), weight))
         if group.kind != "distinct":
-            add(across, True, np.full(len(across), group.weight))
+            add(across, True, np.full(len(across), weight))
     stated = np.column_stack([np.concatenate(pairs), np.concatenate(cannot)])
     stated, place = np.unique(stated, axis=0, return_inverse=True)
-    weight = np.bincount(place.ravel(), np.concatenate(strength), len(stated)).astype(np.float64)
-    return StatedPairs(np.ascontiguousarray(stated[:, :2]), stated[:, 2] > 0, weight)
+    total_strength = np.bincount(place.ravel(), np.concatenate(strength), len(stated)).astype(np.float64)
+    return StatedPairs(np.ascontiguousarray(stated[:, :2]), stated[:, 2] > 0, total_strength)
 
 
 def _pairs_of(group: Group) -> tuple[Index, Index]:

@@ -1,0 +1,182 @@
+"""What every learned distance shares: reading constraints, the space after `transform`, distances of pairs.
+
+A class says from which kinds of constraint it learns, and how:
+
+    class MyMetric(LearnedDistance):
+        constraint_kinds = frozenset({"must-link"})
+
+        def _learn(self, X, known):
+            ...
+            self.converged_ = True
+            self._keep(components)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from coterie._arrays import Floats
+from coterie.base import CHECKS_OF_ROWS, TakesConstraints, check_parameters, warn_user
+from coterie.constraints import Constraints
+from coterie.constraints._reading import check_range, read_pairs
+from coterie.distortion._rows import squared_pair_distances
+from coterie.exceptions import UnsupportedConstraintError
+
+# Features up to which a matrix of all features by all features is kept.
+MOST_FEATURES = 5_000
+
+
+class LearnedDistance(TakesConstraints, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Parent of the learned distances, which are transformers: they go before any method of a pipeline.
+
+    A distance learns from the kinds of constraint that it knows, and passes over the others: the method
+    behind it gets them all. If nothing is stated, the distance stays as it is, and one warning says so.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        The new axes; after `transform` the learned distance is Euclid's.
+    metric_ : array of shape (n_features, n_features)
+        The matrix A of the learned distance (x - z)' A (x - z); up to 5,000 features.
+    n_used_ : int
+        How many constraints it learned from.
+    converged_ : bool
+        Whether the search came to its end.
+    """
+
+    components_: Any
+    metric_: Floats
+    n_used_: int
+    converged_: bool
+    # what else the kinds must hold, in words: for the error where nothing can be learned
+    _needs: str
+
+    def fit(self, X: Any, y: Any = None, *, constraints: Any = None) -> Any:
+        """Learn the distance.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The items.
+        y : ignored
+            Known labels come in as constraints.
+        constraints : Constraints or array of partial labels (-1: unknown), optional
+            What is known about the items.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        X, known = self._read_rows(X, constraints, **self._checks())
+        if not known:
+            warn_user(
+                f"{type(self).__name__} was told nothing, so that it leaves the distance as it is; pass "
+                f"constraints ({self._needs}).",
+                UserWarning,
+            )
+            self.n_used_, self.converged_ = 0, True
+            self._learn_nothing(X)
+            return self
+        self._learn(X, known)
+        return self
+
+    def _checks(self) -> dict[str, Any]:
+        """How X is checked; a class that takes other than rows of features says so."""
+        sparse_too = self.__sklearn_tags__().input_tags.sparse
+        return {**CHECKS_OF_ROWS, "accept_sparse": "csr" if sparse_too else False}
+
+    def _learn(self, X: Any, known: Constraints) -> None:
+        raise NotImplementedError
+
+    def _learn_nothing(self, X: Any) -> None:
+        self._keep_diagonal(np.ones(X.shape[1], dtype=X.dtype))
+
+    def _nothing_of_use(self, known: Constraints) -> UnsupportedConstraintError:
+        stated = ", ".join(sorted(known.kinds)) or "weight 0"
+        return UnsupportedConstraintError(
+            f"{type(self).__name__} learns from {self._needs}, and there is none among the constraints "
+            f"(stated: {stated})."
+        )
+
+    def _keep(self, components: Any) -> None:
+        """Keep the new axes, and the matrix that belongs to them where it is not too large."""
+        self.components_ = components
+        self._n_features_out = components.shape[0]
+        if components.shape[1] <= MOST_FEATURES:
+            self.metric_ = np.asarray(safe_sparse_dot(components.T, components, dense_output=True))
+        else:
+            self.__dict__.pop("metric_", None)  # of an earlier fit
+
+    def _keep_diagonal(self, scale: Floats) -> None:
+        """Keep the old axes, each in a new unit; they are stored sparse where there are many."""
+        self._keep(np.diag(scale) if len(scale) <= MOST_FEATURES else sparse.diags(scale, format="csr"))
+
+    def transform(self, X: Any) -> Any:
+        """Put items into the space in which the learned distance is Euclid's.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The items.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components)
+            The same items; sparse only where X is sparse and each axis is an old one.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **self._checks())
+        return self._place(X)
+
+    def _place(self, X: Any) -> Any:
+        """Rows that were checked, in the new space."""
+        found = X @ self.components_.T.astype(X.dtype, copy=False)
+        return found if not sparse.issparse(found) else sparse.csr_matrix(found)
+
+    def pair_distances(self, X: Any, pairs: Any) -> Floats:
+        """Learned distances between the two items of each pair.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The items.
+        pairs : array of shape (n_pairs, 2)
+            Row numbers.
+
+        Returns
+        -------
+        array of shape (n_pairs,)
+            The distances, not squared.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **self._checks())
+        pairs = read_pairs(pairs, "pairs", None)
+        check_range(pairs, X.shape[0], lambda row: f"pairs row {row}")
+        items, place = np.unique(pairs, return_inverse=True)
+        i, j = place.reshape(pairs.shape).T
+        return np.sqrt(squared_pair_distances(self._place(X[items]), i, j))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def column_scale(X: Any) -> Floats:
+    """Standard deviation of each column; 0 where it is constant but for rounding."""
+    if sparse.issparse(X):
+        mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+        square = np.asarray(X.multiply(X).mean(axis=0, dtype=np.float64)).ravel()
+        variance, size = square - mean * mean, square
+    else:
+        variance = X.var(axis=0, dtype=np.float64)
+        size = np.square(np.abs(X).max(axis=0, initial=0.0), dtype=np.float64)
+    floor = (10 * np.finfo(X.dtype).eps) ** (1 if sparse.issparse(X) else 2)
+    return np.sqrt(np.where(variance > floor * size, variance, 0.0))
