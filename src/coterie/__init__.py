@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from coterie.comparison import choose_k, compare
     from coterie.constraints import Constraints
-    from coterie.distance import RCA
+    from coterie.distance import RCA, CannotLinkMetric, XingMetric
     from coterie.exceptions import InfeasibleConstraintsError
     from coterie.graph import BalancedCut
     from coterie.hierarchy import ConstrainedLinkage, COPCobweb

@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from coterie._arrays import Floats
+from coterie._arrays import Floats, Index
 from coterie.base import CHECKS_OF_ROWS, TakesConstraints, check_parameters, warn_user
 from coterie.constraints import Constraints
 from coterie.constraints._reading import check_range, read_pairs
@@ -76,15 +76,18 @@ class LearnedDistance(TakesConstraints, ClassNamePrefixFeaturesOutMixin, Transfo
         check_parameters(self)
         X, known = self._read_rows(X, constraints, **self._checks())
         if not known:
-            warn_user(
-                f"{type(self).__name__} was told nothing, so that it leaves the distance as it is; pass "
-                f"constraints ({self._needs}).",
-                UserWarning,
-            )
-            self.n_used_, self.converged_ = 0, True
-            self._learn_nothing(X)
-            return self
+            return self._told_nothing(X)
         self._learn(X, known)
+        return self
+
+    def _told_nothing(self, X: Any) -> Any:
+        warn_user(
+            f"{type(self).__name__} was told nothing, so that it leaves the distance as it is; pass "
+            f"constraints ({self._needs}).",
+            UserWarning,
+        )
+        self.n_used_, self.converged_ = 0, True
+        self._learn_nothing(X)
         return self
 
     def _checks(self) -> dict[str, Any]:
@@ -105,14 +108,28 @@ class LearnedDistance(TakesConstraints, ClassNamePrefixFeaturesOutMixin, Transfo
             f"(stated: {stated})."
         )
 
-    def _keep(self, components: Any) -> None:
-        """Keep the new axes, and the matrix that belongs to them where it is not too large."""
+    def _keep(self, components: Any, has_matrix: bool = True) -> None:
+        """Keep the new axes, and the matrix that belongs to them where it has one, not too large."""
         self.components_ = components
         self._n_features_out = components.shape[0]
-        if components.shape[1] <= MOST_FEATURES:
+        if has_matrix and components.shape[1] <= MOST_FEATURES:
             self.metric_ = np.asarray(safe_sparse_dot(components.T, components, dense_output=True))
         else:
             self.__dict__.pop("metric_", None)  # of an earlier fit
+
+    def _keep_columns(self, root: Floats, columns: Index, scale: Floats, dtype: Any) -> None:
+        """Keep axes that were learned in some columns divided by their scale, or a weight for each."""
+        root = root / scale[columns]
+        full = np.zeros((*root.shape[:-1], len(scale)), dtype=dtype)
+        full[..., columns] = root
+        self._keep(full) if full.ndim == 2 else self._keep_diagonal(full)
+
+    def _count_used(self, known: Constraints) -> int:
+        """How many constraints are of kinds that it learns from, as a person counts them."""
+        kinds = self.constraint_kinds
+        tables = {"must-link": known.must_table, "cannot-link": known.cannot_table}
+        pairs = sum(int(table.active.sum()) for kind, table in tables.items() if kind in kinds)
+        return pairs + sum(group.n_stated for group in known.groups if group.active and group.kind in kinds)
 
     def _keep_diagonal(self, scale: Floats) -> None:
         """Keep the old axes, each in a new unit; they are stored sparse where there are many."""
