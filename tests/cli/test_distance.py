@@ -112,6 +112,20 @@ def test_plain_clustering_is_proposed_without_a_distance():
     assert _next_command("PCKMeans", request).endswith("--distance rca --method PCKMeans")
 
 
+def test_a_distance_that_does_harm_is_suspected(coterie, tmp_path):
+    """Must-links of neighbours by the column without worth: RCA takes it for the one that counts."""
+    y = np.repeat([0, 1], 80)
+    X = np.random.default_rng(0).normal(size=(160, 2)) + np.outer(4 * y, [1, 0])
+    pl.DataFrame({"a": X[:, 0], "b": X[:, 1]}).write_csv("t.csv")
+    beside = np.lexsort((X[:, 1], y)).reshape(-1, 2)
+    apart = Constraints.sample(y, 80, random_state=0).cannot_link
+    Constraints(beside, apart, n_items=160, weight=1e-6).write("pairs.csv")
+    words = ["compare", "t.csv", "-k", 2, "--pairs", "pairs.csv", "--methods", "PCKMeans", "--folds", 2]
+    told = "It may be the distance that does harm"
+    assert told in coterie(*words, "--distance", "rca").out
+    assert told not in coterie(*words).out
+
+
 def test_methods_lists_the_distances(coterie):
     assert "learned first, by --distance" in coterie("methods").out
     assert [one["word"] for one in coterie("methods", "--json").json["distances"]][:1] == ["rca"]

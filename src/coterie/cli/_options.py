@@ -112,7 +112,7 @@ class Request:
         str, _shown(None, "--method", "A name from `coterie methods`, or auto, which says why.")
     ] = "auto"
     distance: Annotated[
-        Text, _option(None, "--distance", "Learn a distance from what you know first: rca, ...; see methods.")
+        Text, _option(None, "--distance", "A distance to learn first, by its name in `coterie methods`.")
     ] = None
     settings: Annotated[
         Names, _option(None, "--set", "A parameter of the method, name=value; again for more.")

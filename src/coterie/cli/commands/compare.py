@@ -67,6 +67,8 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
     )
     screen.say(in_words(frame))
     chosen = best(frame)
+    if chosen == "plain" and job.distance is not None:
+        screen.say("It may be the distance that does harm: compare without --distance, too.")
     again = _next_command(chosen, request)
     screen.say(f"\nTake it: {again}")
     found: dict[str, Any] = {"chosen": chosen, "words": in_words(frame), "command": again, "methods": rows}
