@@ -37,7 +37,7 @@ def learn(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str]]:
     notes = _notes(caught)
     if job.request.k_open and job.known:
         notes.append(
-            "the number of clusters is chosen after the distance, which has seen what is asked there: the "
+            "The number of clusters is chosen after the distance, which has seen what is asked there: the "
             "F-measures compare numbers, but are too high."
         )
     return rows, notes
@@ -67,7 +67,8 @@ def rehearse(job: Job) -> None:
     line = np.linspace(1.0, 2.0, job.table.n_rows)[:, None]
     if job.distance is not None and job.known:
         distance = type(job.distance)()
-        distance.set_params(**{name: 1 for name in distance.get_params() if name == "max_iter"})
+        if "max_iter" in distance.get_params():
+            distance.set_params(max_iter=1)
         with warnings.catch_warnings(), failing_in_words(job.distance_name or ""):
             warnings.simplefilter("ignore")
             distance.fit(line, constraints=job.known)
