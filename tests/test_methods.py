@@ -6,8 +6,21 @@ import numpy as np
 import polars as pl
 import pytest
 
+import coterie
 from coterie import Constraints
-from coterie.methods import AUTO_RULE, METHODS, Task, choose, find_method, suitable_methods
+from coterie.distance import LearnedDistance
+from coterie.methods import (
+    AUTO_RULE,
+    DISTANCES,
+    METHODS,
+    Distance,
+    Task,
+    choose,
+    find_distance,
+    find_method,
+    learned_words,
+    suitable_methods,
+)
 from coterie.testing import constrained_clusterers
 
 every_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
@@ -107,6 +120,49 @@ def test_names_are_found_as_people_write_them():
         find_method("PCKMean")
     with pytest.raises(ValueError, match="There are: COPKMeans"):
         find_method("zzzzzz")
+
+
+# ---- distances -----------------------------------------------------------------------------------------
+
+
+def test_every_public_distance_is_listed_once():
+    public = [getattr(coterie, name) for name in coterie.__all__]
+    found = [one.__name__ for one in public if isinstance(one, type) and issubclass(one, LearnedDistance)]
+    assert sorted(one.name for one in DISTANCES) == sorted(found)
+
+
+@pytest.mark.parametrize("distance", DISTANCES, ids=lambda one: one.name)
+def test_what_is_said_of_a_distance_is_true(distance):
+    kind = distance.estimator
+    assert (distance.about, distance.kinds) == (kind.about, kind.constraint_kinds)
+    for word in (distance.word, distance.word.upper(), kind.__name__, kind.__name__.lower()):
+        assert find_distance(word) is distance
+    facts = distance.facts()
+    assert (facts["name"], facts["word"], set(facts["kinds"])) == (
+        kind.__name__,
+        distance.word,
+        kind.constraint_kinds,
+    )
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    known = Constraints.from_labels(np.repeat([0, 1, -1], 10))
+    learned = kind().fit(X, constraints=known)
+    assert (
+        learned_words(learned) == f"Distance learned by {kind.__name__} from {learned.n_used_} constraints."
+    )
+    with pytest.warns(UserWarning, match="told nothing"):
+        assert "told nothing" in learned_words(kind().fit(X))
+
+
+@pytest.mark.parametrize(
+    ("name", "word"), [("RCA", "rca"), ("XingMetric", "xing"), ("CannotLinkMetric", "cannot-link")]
+)
+def test_the_word_for_a_distance(name, word):
+    assert Distance(f"coterie:{name}").word == word
+
+
+def test_a_distance_that_is_not_there():
+    with pytest.raises(ValueError, match=r"no distance 'rcaa'. Did you mean rca\? There are: rca"):
+        find_distance("rcaa")
 
 
 # ---- the rule ------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
-"""The registry of methods: what there is, what each takes, and the rule by which one is chosen.
+"""The registry of methods and learned distances: what there is, what each takes, and how one is chosen.
 
-The command line, `coterie.compare` and the report know the methods through this list only. It holds names:
-what is said of a method is read off its class, so that a new class is offered everywhere once its name stands
+The command line, `coterie.compare` and the report know them through these lists only. They hold names: what
+is said of a method is read off its class, so that a new class is offered everywhere once its name stands
 here. Nothing of scikit-learn is imported until somebody asks for more than words.
 """
 
@@ -11,12 +11,14 @@ import ast
 import difflib
 import importlib
 import importlib.util
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from coterie._lazy import find_home
+from coterie._words import count_of
 from coterie.base import About
 from coterie.constraints import ALL_KINDS
 from coterie.exceptions import InfeasibleConstraintsError
@@ -25,8 +27,9 @@ if TYPE_CHECKING:
     from coterie.constraints import Constraints
 
 __all__ = [
-    *("AUTO_RULE", "METHODS", "Choice", "Method", "Task"),
-    *("choose", "find_method", "suitable_methods", "table_of_methods"),
+    *("AUTO_RULE", "DISTANCES", "METHODS", "Choice", "Distance", "Method", "Task"),
+    *("choose", "find_distance", "find_method", "learned_words", "suitable_methods"),
+    *("table_of_distances", "table_of_methods"),
 ]
 
 AUTO_RULE = """\
@@ -50,8 +53,8 @@ ONE_START_ABOVE = 100_000
 
 
 @dataclass(frozen=True)
-class Method:
-    """A clusterer, and what it is for."""
+class Listed:
+    """What a method and a distance have in common: a class, and what it says of itself."""
 
     home: str  # where the class is found: "package:Class"
 
@@ -59,6 +62,11 @@ class Method:
     def name(self) -> str:
         """Name of the class."""
         return self.home.partition(":")[2]
+
+    @property
+    def word(self) -> str:
+        """What it is called on the command line."""
+        return self.name
 
     @property
     def estimator(self) -> type[Any]:
@@ -78,17 +86,48 @@ class Method:
             raise TypeError(f"{self.name} says nothing of itself: it needs `about = About(...)`.")
         return About(**{str(one.arg): ast.literal_eval(one.value) for one in words.keywords})
 
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Kinds of constraints that it takes; of a distance: that it learns from."""
+        own = self._written["constraint_kinds"]
+        return frozenset(*map(ast.literal_eval, own.args)) if isinstance(own, ast.Call) else ALL_KINDS
+
+    @cached_property
+    def sparse(self) -> bool:
+        """Whether it takes rows of which most values are zero and not stored."""
+        from sklearn.utils import get_tags
+
+        return bool(get_tags(self.estimator()).input_tags.sparse)
+
+    def facts(self) -> dict[str, Any]:
+        """All of it, for machines."""
+        own = {"sparse": self.sparse, "kinds": sorted(self.kinds)}
+        return {"name": self.name, "module": self.estimator.__module__, **asdict(self.about), **own}
+
+
+@dataclass(frozen=True)
+class Distance(Listed):
+    """A distance that is learned before a method, and what it is for."""
+
+    @property
+    def word(self) -> str:
+        """What it is called on the command line; of `CannotLinkMetric` that is cannot-link."""
+        return re.sub("(?<=[a-z])(?=[A-Z])", "-", self.name.removesuffix("Metric")).lower()
+
+    def facts(self) -> dict[str, Any]:
+        """All of it, for machines."""
+        return {**super().facts(), "word": self.word}
+
+
+@dataclass(frozen=True)
+class Method(Listed):
+    """A clusterer, and what it is for."""
+
     @cached_property
     def statements(self) -> Literal["hold", "priced", "start"]:
         """What happens: all hold; a broken one has a price and hard ones hold; they only guide the start."""
         found: Any = {"all": "hold", "hard": "priced", "none": "start"}[self.estimator().obeys]
         return found
-
-    @property
-    def kinds(self) -> frozenset[str]:
-        """Kinds of constraints that it takes."""
-        own = self._written["constraint_kinds"]
-        return frozenset(*map(ast.literal_eval, own.args)) if isinstance(own, ast.Call) else ALL_KINDS
 
     @cached_property
     def bounds(self) -> frozenset[str]:
@@ -129,13 +168,6 @@ class Method:
         return "predict" in self._written
 
     @cached_property
-    def sparse(self) -> bool:
-        """Whether it takes rows of which most values are zero and not stored."""
-        from sklearn.utils import get_tags
-
-        return bool(get_tags(self.estimator()).input_tags.sparse)
-
-    @cached_property
     def _rules(self) -> Mapping[str, Any]:
         """Parameters and their defaults, as they are written."""
         return _arguments(self._written["__init__"])
@@ -146,10 +178,9 @@ class Method:
 
     def facts(self) -> dict[str, Any]:
         """All of it, for machines."""
-        kept = ("statements", "connectivity", "takes_k", "starts", "weighted", "sparse", "new_rows")
-        listed = {name: sorted(getattr(self, name)) for name in ("kinds", "bounds", "metrics")}
-        own = {name: getattr(self, name) for name in kept}
-        return {"name": self.name, "module": self.estimator.__module__, **asdict(self.about), **own, **listed}
+        kept = ("statements", "connectivity", "takes_k", "starts", "weighted", "new_rows")
+        listed = {name: sorted(getattr(self, name)) for name in ("bounds", "metrics")}
+        return {**super().facts(), **{name: getattr(self, name) for name in kept}, **listed}
 
     def build(self, n_clusters: int | None, *, metric: str = "sqeuclidean", **parameters: Any) -> Any:
         """Make an estimator; `metric` is one of `metrics`. Without `takes_k` the number is not passed on."""
@@ -267,26 +298,56 @@ METHODS = [
 ]
 
 
+DISTANCES = [Distance(f"coterie:{name}") for name in ("RCA",)]
+
+_Found = TypeVar("_Found", bound=Listed)
+
+
 def find_method(name: str) -> Method:
     """The method of that name; upper and lower case, hyphens and underscores do not matter."""
+    return _find(name, "method", METHODS)
 
+
+def find_distance(name: str) -> Distance:
+    """The learned distance of that name, in the same way: `rca`, `RCA`."""
+    return _find(name, "distance", DISTANCES)
+
+
+def _find(name: str, what: str, listed: Iterable[_Found]) -> _Found:
     def plain(word: str) -> str:
         return word.casefold().replace("-", "").replace("_", "")
 
-    by_name = {plain(method.name): method for method in METHODS}
+    by_name = {plain(word): one for one in listed for word in (one.name, one.word)}
     if plain(name) in by_name:
         return by_name[plain(name)]
     near = difflib.get_close_matches(plain(name), by_name, n=1, cutoff=0.5)
-    hint = f" Did you mean {by_name[near[0]].name}?" if near else ""
-    there = ", ".join(method.name for method in METHODS)
-    raise ValueError(f"There is no method {name!r}.{hint} There are: {there}.")
+    hint = f" Did you mean {by_name[near[0]].word}?" if near else ""
+    there = ", ".join(one.word for one in listed)
+    raise ValueError(f"There is no {what} {name!r}.{hint} There are: {there}.")
 
 
 def table_of_methods() -> str:
     """The methods as the README lists them, in Markdown: `python -m coterie.methods` prints it."""
-    rows = [("method", "what it does with what you know", "when to take it", "source"), ("---",) * 4]
-    rows += [(f"`{one.name}`", one.about.what, one.about.when, one.about.source) for one in METHODS]
+    return _table(("method", "what it does with what you know"), METHODS)
+
+
+def table_of_distances() -> str:
+    """The learned distances in the same way."""
+    return _table(("distance", "what it learns from what you know"), DISTANCES)
+
+
+def _table(head: tuple[str, str], listed: Iterable[Listed]) -> str:
+    rows: list[Sequence[str]] = [(*head, "when to take it", "source"), ("---",) * 4]
+    rows += [(f"`{one.name}`", one.about.what, one.about.when, one.about.source) for one in listed]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def learned_words(distance: Any) -> str:
+    """What a fitted distance has learned from, in a sentence."""
+    name, n_used = type(distance).__name__, distance.n_used_
+    if not n_used:
+        return f"Distance as it was: {name} was told nothing."
+    return f"Distance learned by {name} from {count_of(n_used, 'constraint')}."
 
 
 def suitable_methods(task: Task) -> tuple[Method, ...]:
@@ -379,4 +440,4 @@ def _doubt(known: Constraints, n_clusters: int, budget: int) -> str | None:
 
 
 if __name__ == "__main__":
-    print(table_of_methods())
+    print(table_of_methods(), table_of_distances(), sep="\n\n")

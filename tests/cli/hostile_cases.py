@@ -73,7 +73,7 @@ _FILES = ("files", "values", "formats", "statements", "bounds", "options", "runs
 _EXTRA = (
     ["--impute"], ["--no-scale"], ["--metric", "cosine"], ["--method", "PCKMeans"], ["--method", "KMedoids"],
     ["--method", "SizeConstrainedKMedians"], ["--size-min", "1"], ["--size-max", "0.9"], ["--labels", "x0"],
-    ["--distinct", "x0"], ["--weight", "x1"], ["--text", "x0"], ["--set", "n_init=1"],
+    ["--distinct", "x0"], ["--weight", "x1"], ["--text", "x0"], ["--set", "n_init=1"], ["--distance", "rca"],
 )  # fmt: skip
 
 

@@ -111,6 +111,9 @@ class Request:
     method: Annotated[
         str, _shown(None, "--method", "A name from `coterie methods`, or auto, which says why.")
     ] = "auto"
+    distance: Annotated[
+        Text, _option(None, "--distance", "A distance to learn first, by its name in `coterie methods`.")
+    ] = None
     settings: Annotated[
         Names, _option(None, "--set", "A parameter of the method, name=value; again for more.")
     ] = None
@@ -137,6 +140,8 @@ class Request:
             self._read_k(str(self.clusters).strip())
         if self.metric not in ("auto", "sqeuclidean", "cosine"):
             raise Trouble(f"--metric {self.metric}: it is auto, sqeuclidean or cosine")
+        if self.distance is not None and self.metric == "cosine":
+            raise Trouble(f"--metric cosine, but --distance {self.distance} learns another; choose one")
         if self.pair_columns and self.pairs is None:
             raise Trouble("--pair-columns says which columns of --pairs are which; give --pairs too")
 

@@ -50,6 +50,7 @@ def compare(
     *,
     methods: Any = None,
     metric: str = "sqeuclidean",
+    distance: Any = None,
     parameters: Mapping[str, Any] | None = None,
     n_folds: int = 5,
     n_repeats: int | None = None,
@@ -78,10 +79,14 @@ def compare(
         Number of clusters.
     methods : list, optional
         Names of methods, estimators, or pairs of a name and an estimator. An estimator keeps its own
-        settings, also its number of clusters; `metric` and `parameters` are for the methods given by name. By
-        default all methods that can deal with what is given (`coterie.methods.suitable_methods`).
+        settings, also its number of clusters; `metric`, `distance` and `parameters` are for the methods given
+        by name. By default all methods that can deal with what is given
+        (`coterie.methods.suitable_methods`). A pipeline is an estimator too, such as
+        ``make_pipeline(RCA(), PCKMeans(3))``: every step that asks for constraints gets those of the fold.
     metric : {"sqeuclidean", "cosine"}
         The distance.
+    distance : str or learned distance, optional
+        A distance to learn before each method, such as "rca" or ``RCA()``; in each fold from what is kept.
     parameters : mapping, optional
         Parameters for every method that has them, such as ``{"size_min": 20}``. A method that has no bounds,
         or cannot keep clusters connected, cannot take part where that is asked for.
@@ -114,7 +119,8 @@ def compare(
           as stated. Where labels are hidden: how many of its own class an item is with, how many of others
           it is apart from, on average over the items.
         - ``n_clusters``: how many clusters the fit with everything made; some methods find the number.
-        - ``seconds``: time of a fit, on average; the first fit, which may load compiled code, is left out.
+        - ``seconds``: time of a fit, on average, without that of `distance`; the first fit, which may load
+          compiled code, is left out.
         - ``status``: "ok", or why there is no score.
         - ``chosen``: true in one row.
 
@@ -134,8 +140,8 @@ def compare(
     whose ends a chain of kept constraints connects, since two items that are apart from a third are together;
     so many pairs about few items leave few questions. With more clusters they favour methods that obey all.
 
-    A fit may fail, for instance since the constraints cannot all be met. Then `status` says why, and the
-    method is not chosen. If all fail, a reason is raised.
+    A fit may fail, for instance since the constraints cannot all be met, or since those kept in a fold teach
+    a distance nothing. Then `status` says why, and the method is not chosen. If all fail, a reason is raised.
 
     Examples
     --------
@@ -150,6 +156,8 @@ def compare(
     given, X = X, check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
     known = as_constraints(constraints, X.shape[0], like=given)
     k = whole_number(n_clusters, "n_clusters", 1)
+    if distance is not None and metric != "sqeuclidean":
+        raise ValueError(f"metric={metric!r}, but in the space of a learned distance it is Euclid's.")
     if k > X.shape[0]:
         raise ValueError(f"n_clusters={k}, but X has {X.shape[0]} rows.")
     n_folds = whole_number(n_folds, "n_folds", 2)
@@ -178,7 +186,7 @@ def compare(
         n_features=X.shape[1],
         sparse=sparse.issparse(X),
     )
-    entrants = find_entrants(methods, task, parameters, fit_with)
+    entrants = find_entrants(methods, task, parameters, fit_with, distance)
     folds = list(_all_folds(known, questions, n_folds, n_repeats, random_state))
     if not any(len(fold.asked) for fold, _ in folds):
         raise ValueError(
@@ -236,9 +244,10 @@ class _Tally:
 
     def fit(self, X: Any, fold: Fold, seed: int) -> None:
         """Fit and count."""
-        started = time.perf_counter()
         try:
-            labels = np.asarray(self.entrant.labels(X, fold.kept, seed))
+            rows = self.entrant.rows(X, fold.kept)
+            started = time.perf_counter()
+            labels = np.asarray(self.entrant.labels(rows, fold.kept, seed))
         except (ValueError, DeadEndError, UndecidedError) as error:
             # what our methods say of their input; any other error is a fault, and is not hidden
             self.failure, self.error = str(error).strip().split("\n")[0], error

@@ -8,12 +8,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
 
-from coterie.methods import METHODS, Method, Task, find_method, suitable_methods
+from coterie.methods import METHODS, Method, Task, find_distance, find_method, suitable_methods
 
 PLAIN = "plain"
 _OWN_ARGUMENTS = ("n_clusters", "n_components", "metric", "random_state")
+
+
+def _as_given(X: Any, kept: Any) -> Any:
+    return X
 
 
 @dataclass(frozen=True)
@@ -25,15 +31,33 @@ class Entrant:
     informed: bool = True  # whether it is told the constraints; only plain clustering is not
     fit_with: Mapping[str, Any] = field(default_factory=dict)  # more arguments of its fit
     refusal: str | None = None  # why it cannot take part
+    rows: Callable[[Any, Any], Any] = _as_given  # of X and what is kept: what it clusters
 
-    def labels(self, X: Any, kept: Any, seed: int) -> Any:
-        """Fit on what is kept, and return the labels."""
+    def labels(self, rows: Any, kept: Any, seed: int) -> Any:
+        """Fit on what is kept, and return the labels; each step of a pipeline is told what it asks for."""
         known = {"constraints": kept} if self.informed else {}
-        return self.make(seed).fit_predict(X, **known, **self.fit_with)
+        with config_context(enable_metadata_routing=True):
+            return self.make(seed).fit_predict(rows, **known, **self.fit_with)
+
+
+class LearnedRows:
+    """X in the space of a distance, which is learned once a fold for all methods behind it."""
+
+    def __init__(self, distance: Any) -> None:
+        self._distance = find_distance(distance).estimator() if isinstance(distance, str) else distance
+        self._kept: Any = None
+        self._rows: Any = None
+
+    def __call__(self, X: Any, kept: Any) -> Any:
+        """The rows after what is kept has taught the distance."""
+        if kept is not self._kept:
+            self._rows = clone(self._distance).fit(X, constraints=kept).transform(X)
+            self._kept = kept
+        return self._rows
 
 
 def find_entrants(
-    methods: Any, task: Task, parameters: Mapping[str, Any], fit_with: Mapping[str, Any]
+    methods: Any, task: Task, parameters: Mapping[str, Any], fit_with: Mapping[str, Any], distance: Any = None
 ) -> list[Entrant]:
     """The entrants in the order given, plain clustering last."""
     suitable = methods is None
@@ -45,8 +69,9 @@ def find_entrants(
             else "methods is empty: name at least one, or leave it out to compare all that are suitable."
         )
     _check_parameters(parameters, [one for one in listed if isinstance(one, Method)])
+    rows = _as_given if distance is None else LearnedRows(distance)
     entrants = [
-        _by_name(one, task, parameters, fit_with)
+        replace(_by_name(one, task, parameters, fit_with), rows=rows)
         if isinstance(one, Method)
         else _by_instance(*one, fit_with=fit_with)
         for one in listed
@@ -79,12 +104,19 @@ def _read(entry: Any) -> Method | tuple[str, Any]:
     if isinstance(entry, str):
         return find_method(entry)
     is_pair = isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str)
-    name, estimator = entry if is_pair else (type(entry).__name__, entry)
+    name, estimator = entry if is_pair else (" + ".join(type(one).__name__ for one in _steps(entry)), entry)
     if isinstance(estimator, type) or not hasattr(estimator, "fit_predict"):
         raise TypeError(
             f"methods holds names, estimators, or pairs of a name and an estimator; got {entry!r}."
         )
     return name, estimator
+
+
+def _steps(estimator: Any) -> list[Any]:
+    """The steps of a pipeline that are fitted; of any other estimator itself."""
+    if not isinstance(estimator, Pipeline):
+        return [estimator]
+    return [one for _, step in estimator.steps for one in _steps(step) if hasattr(one, "fit")]
 
 
 def _check_parameters(parameters: Mapping[str, Any], methods: list[Method]) -> None:
@@ -110,7 +142,7 @@ def _by_name(
     def make(seed: int) -> Any:
         return method.build(task.n_clusters, metric=task.metric, random_state=seed, **own)
 
-    refusal = method.refuses(task, own) or _missing_arguments(method.estimator.fit, fit_with)
+    refusal = method.refuses(task, own) or _missing_arguments([method.estimator], fit_with)
     return Entrant(method.name, make, fit_with=fit_with, refusal=refusal)
 
 
@@ -122,12 +154,12 @@ def _by_instance(name: str, estimator: Any, *, fit_with: Mapping[str, Any]) -> E
         own = {key for key in given if key.split("__")[-1] == "random_state" and given[key] is None}
         return fresh.set_params(**dict.fromkeys(own, seed))
 
-    refusal = _missing_arguments(estimator.fit, {"constraints": 0, **fit_with})
+    refusal = _missing_arguments(_steps(estimator), {"constraints": 0, **fit_with})
     return Entrant(name, make, fit_with=fit_with, refusal=refusal)
 
 
-def _missing_arguments(fit: Any, wanted: Mapping[str, Any]) -> str | None:
-    taken = inspect.signature(fit).parameters
+def _missing_arguments(steps: list[Any], wanted: Mapping[str, Any]) -> str | None:
+    taken = {name: one for step in steps for name, one in inspect.signature(step.fit).parameters.items()}
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values()):
         return None
     missing = [name for name in wanted if name not in taken]

@@ -47,7 +47,8 @@ def write_report(
         What came out.
     X : array, sparse matrix or data frame
         The rows of the fit; others are refused. Of a pipeline what it was given: the clusters are then told
-        in these columns and their units, be they numbers, categories or texts.
+        in these columns and their units, be they numbers, categories or texts; near and far are told by the
+        distance that a step has learned.
     constraints : Constraints or partial labels, optional
         The constraints to judge; by default those of the fit.
     ids : array of shape (n_items,), optional

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from coterie.cli._job.request import Job
+from coterie.cli._job.request import Job, metric_of
 from coterie.cli._speak.screen import FitSteps, Screen
 from coterie.cli._speak.trouble import INFEASIBLE, UNDECIDED, Trouble, in_options, message_of
 
@@ -19,9 +19,28 @@ def features_of(job: Job, screen: Screen) -> Any:
     """Turn the columns into numbers."""
     with screen.stage("preparing the columns"):
         X = job.plan.fit(job.table)
-    if job.request.metric == "auto":
-        job.metric = job.plan.metric  # rows without a word change it
+    job.metric = metric_of(job.request, job.plan)  # rows without a word change it
     return X
+
+
+def learn(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str]]:
+    """The rows that the method is given: as the distance places them, where one is asked for; and notes."""
+    if job.distance is None:
+        return X, []
+    from coterie.methods import learned_words
+
+    with screen.stage("learning the distance"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with failing_in_words(job.distance_name or ""):
+            rows = job.distance.fit(X, constraints=job.known).transform(X)
+    screen.say(learned_words(job.distance))
+    notes = _notes(caught)
+    if job.request.k_open and job.known:
+        notes.append(
+            "The number of clusters is chosen after the distance, which has seen what is asked there: the "
+            "F-measures compare numbers, but are too high."
+        )
+    return rows, notes
 
 
 @contextmanager
@@ -45,6 +64,16 @@ def rehearse(job: Job) -> None:
     """Raise what the run would raise whatever the features are: one step on rows that stand in a line."""
     import numpy as np
 
+    line = np.linspace(1.0, 2.0, job.table.n_rows)[:, None]
+    if job.distance is not None and job.known:
+        distance = type(job.distance)()
+        if "max_iter" in distance.get_params():
+            distance.set_params(max_iter=1)
+        with warnings.catch_warnings(), failing_in_words(job.distance_name or ""):
+            warnings.simplefilter("ignore")
+            distance.fit(line, constraints=job.known)
+    if job.request.k_open:  # a number is chosen for which it can be met
+        return
     model = job.estimator()
     if not (job.request.bounded or (job.known and model.obeys == "all" and "max_iter" in model.get_params())):
         return
@@ -57,7 +86,7 @@ def rehearse(job: Job) -> None:
     kwargs = {name: given for name, given in job.fit_kwargs.items() if name != "sample_weight"}
     with warnings.catch_warnings(), failing_in_words(job.choice.method.name):
         warnings.simplefilter("ignore")
-        model.fit(np.linspace(1.0, 2.0, job.table.n_rows)[:, None], constraints=job.known, **kwargs)
+        model.fit(line, constraints=job.known, **kwargs)
 
 
 def settle_k(job: Job, X: Any, screen: Screen) -> None:
@@ -98,5 +127,9 @@ def fit(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str], float]:
         seconds = time.perf_counter() - start
     with suppress(AttributeError):
         model.set_callbacks()
-    notes = list(dict.fromkeys(in_options(str(warning.message)) for warning in caught))
-    return model, notes, seconds
+    return model, _notes(caught), seconds
+
+
+def _notes(caught: list[warnings.WarningMessage]) -> list[str]:
+    """What was warned of, each once, in the words of the command line."""
+    return list(dict.fromkeys(in_options(str(warning.message)) for warning in caught))

@@ -40,6 +40,18 @@ def choose_method(
     return choice, {**choice.parameters, **typed_bounds(request), **settings}
 
 
+def choose_distance(request: Request) -> Any:
+    """The distance to learn before the method, not yet fitted; None: none was asked for."""
+    from coterie.methods import find_distance
+
+    if request.distance is None:
+        return None
+    try:
+        return find_distance(request.distance).estimator()
+    except ValueError as error:
+        raise Trouble(f"--distance {request.distance}: {error}") from None
+
+
 def _asked_for(request: Request, n_rows: int) -> Choice:
     from coterie.methods import ONE_START_ABOVE, Choice, find_method
 

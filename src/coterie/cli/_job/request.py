@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from coterie.cli._job.method import choose_method, typed_bounds
+from coterie.cli._job.method import choose_distance, choose_method, typed_bounds
 from coterie.cli._options import Request
 from coterie.cli._speak.trouble import Trouble, in_options, message_of
 
@@ -40,6 +40,7 @@ class Job:
     place: dict[str, Any] = field(default_factory=dict)
     neighbours: NeighbourGraph | None = None
     chosen_k: ChosenK | None = None
+    distance: Any = None  # to be learned before the method, or learned
 
     def estimator(self) -> Any:
         """The estimator, not yet fitted."""
@@ -54,6 +55,11 @@ class Job:
         """What is set, and the graph of neighbours, which is no thing to print."""
         graph = {} if self.neighbours is None else {"connectivity": self.neighbours.graph}
         return {**self.parameters, **graph}
+
+    @property
+    def distance_name(self) -> str | None:
+        """The class of the distance that is learned before the method; None: there is none."""
+        return None if self.distance is None else type(self.distance).__name__
 
     @property
     def n_clusters(self) -> int | None:
@@ -101,12 +107,20 @@ def prepare(request: Request, screen: Screen, features: bool = True) -> Job:
 
         with screen.stage(f"reading {request.connected.name}"):
             neighbours = read_neighbours(request.connected, table, request.id_column)
-    metric = request.metric
-    if metric == "auto":
-        metric = plan.metric if features else "sqeuclidean"
+    metric = metric_of(request, plan)
     with screen.stage("choosing a method"):
+        distance = choose_distance(request)
         choice, parameters = choose_method(request, table.n_rows, known, metric)
-    return Job(request, table, plan, known, choice, metric, parameters, fit_kwargs, place, neighbours)
+    job = Job(request, table, plan, known, choice, metric, parameters, fit_kwargs, place, neighbours)
+    job.distance = distance
+    return job
+
+
+def metric_of(request: Request, plan: FeaturePlan | None) -> str:
+    """How rows are compared: as asked for, else as suits the columns; behind a learned distance by Euclid."""
+    if request.metric != "auto":
+        return request.metric
+    return "sqeuclidean" if plan is None or request.distance is not None else plan.metric
 
 
 def _names(values: Sequence[str], table: Table) -> list[str]:

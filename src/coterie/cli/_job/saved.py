@@ -31,6 +31,11 @@ def save_model(file: Path, bundle: dict[str, Any]) -> None:
     skops.io.dump({"format": _FORMAT, **bundle}, file)
 
 
+def rows_for(bundle: dict[str, Any], X: Any) -> Any:
+    """Rows as the model is given them: in the space of the distance, where one was learned before it."""
+    return X if bundle.get("distance") is None else bundle["distance"].transform(X)
+
+
 def row_keys(X: Any) -> Any:
     """A number for each row of features by which it is known again."""
     import numpy as np

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from coterie._words import count_of
 from coterie.cli._job.output_folder import whole_file
-from coterie.cli._job.saved import load_model, row_keys
+from coterie.cli._job.saved import load_model, row_keys, rows_for
 from coterie.cli._speak.screen import Screen
 from coterie.cli._speak.trouble import DONE, Trouble, message_of
 from coterie.cli.commands.cluster import new_columns
@@ -83,11 +83,12 @@ def _labels(bundle: dict[str, Any], account: Account, X: Any, table: Table) -> t
     labels, probability = model.labels_[row], None
     try:
         if len(new):
-            labels[new] = _nearest(bundle, X[new]) if predict is None else predict(X[new])
+            rows = rows_for(bundle, X[new])
+            labels[new] = _nearest(bundle, rows) if predict is None else predict(rows)
         if certainty is not None and predict is not None:  # of a nearest item nobody knows
             probability = certainty.own(model.labels_)[row]
             if len(new):
-                probability[new] = model.predict_proba(X[new]).max(axis=1)
+                probability[new] = model.predict_proba(rows).max(axis=1)
     except (ValueError, TypeError) as error:
         raise Trouble(message_of(error)) from None
     if account.metric == "cosine":

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coterie._words import count_of, format_number
-from coterie.cli._job.fit import features_of, fit, rehearse
+from coterie.cli._job.fit import features_of, fit, learn, rehearse
 from coterie.cli._job.output_folder import MARK, check_free, whole_folder
 from coterie.cli._job.request import Job, Request, prepare
 from coterie.cli._job.saved import MODEL_FILE, row_keys, save_model, versions
@@ -48,8 +48,7 @@ def cluster(
     say_data(job, screen)
     screen.say(f"Method: {_method_words(job)}")
     if plan_only:
-        if not request.k_open:  # otherwise a number is chosen for which it can be met
-            rehearse(job)
+        rehearse(job)
         shown = job.plan.columns[:_MOST_LISTED]
         rows = [(one_line(column.name), column.use, column.reason) for column in shown]
         screen.table(["column", "use", "why"], rows)
@@ -65,7 +64,9 @@ def cluster(
         for note in job.plan.notes:
             if note not in known_notes:
                 screen.say(f"  {note}")
-        model, warned, seconds = fit(job, X, screen)
+        rows, learning = learn(job, X, screen)
+        model, warned, seconds = fit(job, rows, screen)
+        warned = [*learning, *warned]
         for warning in warned:
             screen.say(f"Note: {warning}")
         facts = {
@@ -75,6 +76,7 @@ def cluster(
             **_plan(job),
             "n_clusters_asked": job.n_clusters,
             "chosen_k": job.chosen_k and asdict(job.chosen_k),
+            "distance_constraints": job.distance and job.distance.n_used_,
             "warnings": warned,
             **_outcome(model),
             "versions": versions(),
@@ -82,7 +84,7 @@ def cluster(
         }
         facts["title"] = title or f"{job.table.path.name}: {count_of(facts['n_clusters'], 'cluster')}"
         facts["data"]["blake2b"] = fingerprint(job.table.path)
-        files = _write(folder, job, X, model, facts, seconds, screen, report, pictures)
+        files = _write(folder, job, (X, rows), model, facts, seconds, screen, report, pictures)
         facts["seconds"] = {"fit": round(seconds, 4), "all": round(time.perf_counter() - started, 4)}
         facts["files"] = [*files, MARK]
         (folder / MARK).write_text(as_json(facts) + "\n", encoding="utf-8")
@@ -102,7 +104,7 @@ def _n_held(facts: dict[str, Any]) -> int:
 def _write(
     folder: Path,
     job: Job,
-    X: Any,
+    given: tuple[Any, Any],
     model: Any,
     facts: dict[str, Any],
     seconds: float,
@@ -110,9 +112,13 @@ def _write(
     report: bool,
     pictures: bool,
 ) -> list[str]:
-    """Write everything but the file that marks a whole run; the names of the files."""
+    """Write everything but the file that marks a whole run; the names of the files.
+
+    `given` are the rows, and these as the model was given them, in the space of a learned distance.
+    """
     from coterie.tables import write_table
 
+    X, rows = given
     endings = [suffix.lower() for suffix in job.table.path.suffixes if suffix.lower() in _WRITTEN_AS]
     labels_file = f"labels.{_WRITTEN_AS[endings[-1]] if endings else 'csv'}"
     account = model.account()
@@ -134,14 +140,15 @@ def _write(
         from coterie.report import constraint_outcomes
 
         with screen.stage("writing constraints"):
-            outcomes = constraint_outcomes(model, X, job.known, plain, sample_weight=weight)
+            outcomes = constraint_outcomes(model, rows, job.known, plain, sample_weight=weight)
             pl.DataFrame(outcomes, strict=False).write_csv(folder / "constraints.csv")
         files.append("constraints.csv")
     bundle = {
         "model": model,
         "plan": job.plan,
         "rows": row_keys(X),
-        "items": X if account.predict is None else None,  # new rows go with the nearest of them
+        "distance": job.distance,
+        "items": rows if account.predict is None else None,  # new rows go with the nearest of them
         "plain": plain,
         "chosen_k": job.chosen_k,
         "fit_words": job.fit_kwargs,
@@ -163,13 +170,15 @@ def write_page(
     folder: Path, bundle: dict[str, Any], X: Any, table: Any, facts: Any, **more: Any
 ) -> list[str]:
     """Write the report of a run, new or saved, and return the names of the files; `more` is passed on."""
+    from sklearn.pipeline import make_pipeline
+
     from coterie.report import write_report
 
-    plan = bundle["plan"]
+    plan, distance, model = bundle["plan"], bundle.get("distance"), bundle["model"]
     columns = [table.column(column.name).to_list() for column in plan.columns if column.use == "text"]
     write_report(
         folder / "report.html",
-        bundle["model"],
+        model if distance is None else make_pipeline(distance, model),
         X,
         features=plan.features,
         texts=[" | ".join(str(text or "") for text in row) for row in zip(*columns, strict=True)] or None,
@@ -223,6 +232,7 @@ def _plan(job: Job) -> dict[str, Any]:
         },
         "n_clusters": None if job.request.k_open and job.chosen_k is None else job.n_clusters,
         "connected": None if job.neighbours is None else job.neighbours.facts(),
+        "distance": job.distance_name,
         "method": method.name,
         "reason": job.choice.reason,
         "metric": method.metrics[job.metric] or method.about.measure,
@@ -244,6 +254,8 @@ def say_data(job: Job, screen: Screen) -> None:
             screen.say(f"  {line}")
     if job.neighbours is not None:
         screen.say(f"  {job.neighbours.words()}")
+    if job.distance is not None:
+        screen.say(f"Distance: {job.distance_name} ({job.distance.about.what})")
 
 
 def _outcome(model: Any) -> dict[str, Any]:

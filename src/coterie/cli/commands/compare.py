@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from coterie._words import count_of
-from coterie.cli._job.fit import failing_in_words, features_of, settle_k
+from coterie.cli._job.fit import failing_in_words, features_of, learn, settle_k
 from coterie.cli._job.method import finders
 from coterie.cli._job.request import Job, Request, prepare
 from coterie.cli._speak.command_line import typed, with_options
@@ -33,7 +33,11 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
     job = prepare(request, screen)
     say_data(job, screen)
     X = features_of(job, screen)
-    settle_k(job, X, screen)
+    if request.k_open:
+        rows, notes = learn(job, X, screen)
+        settle_k(job, rows, screen)
+        for note in notes:
+            screen.say(f"Note: {note}")
     k = job.n_clusters
     assert k is not None  # an option that must be given
     with screen.stage("comparing") as stage, failing_in_words():
@@ -43,6 +47,7 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
             k,
             methods=names,
             metric=job.metric,
+            distance=job.distance,
             parameters=_parameters(job, names),
             n_folds=n_folds,
             **job.fit_kwargs,
@@ -62,10 +67,13 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
     )
     screen.say(in_words(frame))
     chosen = best(frame)
+    if chosen == "plain" and job.distance is not None:
+        screen.say("It may be the distance that does harm: compare without --distance, too.")
     again = _next_command(chosen, request)
     screen.say(f"\nTake it: {again}")
-    found = {"chosen": chosen, "words": in_words(frame), "command": again, "methods": rows}
-    screen.finish({**found, "n_clusters": k, "chosen_k": job.chosen_k and asdict(job.chosen_k)})
+    found: dict[str, Any] = {"chosen": chosen, "words": in_words(frame), "command": again, "methods": rows}
+    found |= {"n_clusters": k, "distance": job.distance_name}
+    screen.finish({**found, "chosen_k": job.chosen_k and asdict(job.chosen_k)})
     return DONE
 
 
@@ -97,7 +105,7 @@ def _next_command(chosen: str, request: Request) -> str:
     words = _without(typed()[1:], ["--methods", "--folds"])
     words = [word for word in words if word != "--json"]
     if chosen == "plain":  # better without the constraints
-        words = _without(words, ["--pairs", "--labels", "--distinct", "--across"])
+        words = _without(words, ["--pairs", "--labels", "--distinct", "--across", "--distance"])
         for column in (request.labels, request.distinct, request.across):
             words = words if column is None else with_options(words, "--drop", column)
     else:

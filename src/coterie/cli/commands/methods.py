@@ -5,7 +5,7 @@ from __future__ import annotations
 from coterie.cli._speak.screen import Screen
 from coterie.cli._speak.trouble import DONE
 from coterie.constraints import ALL_KINDS
-from coterie.methods import AUTO_RULE, METHODS, Method
+from coterie.methods import AUTO_RULE, DISTANCES, METHODS, Method
 
 _BOUNDS = {"minima": "--size-min", "sizes": "--size-max", "loads": "--load", "groups": "--group"}
 
@@ -29,8 +29,14 @@ def methods(screen: Screen) -> int:
         ["method", "statements", "bounds", "--connected", "--metric", "--weight", "new rows"],
         [_taken(one) for one in METHODS],
     )
+    screen.say("A distance that is learned first, by --distance:")
+    screen.table(
+        ["distance", "what it does", "when", "source"],
+        [(one.word, one.about.what, one.about.when, one.about.source) for one in DISTANCES],
+    )
     screen.say("--method auto takes one by this rule, and says why:")
     screen.say(AUTO_RULE)
     if screen.machine:
-        screen.finish({"methods": [method.facts() for method in METHODS], "auto": AUTO_RULE})
+        facts = {"methods": [one.facts() for one in METHODS], "distances": [one.facts() for one in DISTANCES]}
+        screen.finish({**facts, "auto": AUTO_RULE})
     return DONE

@@ -15,6 +15,8 @@ import numpy as np
 from coterie._words import count_of
 from coterie.base import Account, account_of, check_sample_weight
 from coterie.constraints import Constraints, as_constraints
+from coterie.distance import LearnedDistance
+from coterie.methods import learned_words
 from coterie.report._facts.cards import Card, largest_clusters, make_cards
 from coterie.report._facts.doubt import CertaintyFacts, read_certainty
 from coterie.report._facts.drawn_links import DrawnLinks, choose_lines
@@ -70,6 +72,7 @@ class Facts:
     weighed: tuple[tuple[str, float], ...]
     sizes: SizeFacts
     certainty: CertaintyFacts | None
+    learned: str | None  # what taught the distance that was learned before the model, in a sentence
     texts: Sequence[str] | None
     statements: StatementFacts
     comparison: Comparison | None
@@ -95,10 +98,20 @@ def gather(
     **message: Any,
 ) -> Facts:
     """Work out what the page says; parameters as in `write_report`, `message` are those of `_made`."""
-    model, X, own, step_names, *steps = _last_step(model, X)
-    if steps:
-        message["notes"] = [*message.get("notes", ()), f"Steps before the model: {', '.join(steps)}."]
+    model, before = _take_apart(model)
+    own = step_names = learned = None
+    if before is not None:
+        steps = ", ".join(type(step).__name__ for step in before)
+        message["notes"] = [*message.get("notes", ()), f"Steps before the model: {steps}."]
+        with suppress(AttributeError, ValueError):  # a step may have no names to give
+            step_names = before.get_feature_names_out()
+        own, X = X, before.transform(X)
+        taught = (learned_words(step) for step in before if isinstance(step, LearnedDistance))
+        learned = " ".join(taught) or None
     account = account_of(model)
+    if learned is not None:  # its features are not the user's
+        centre = f"{account.centre} Near and far are told by the learned distance.".lstrip()
+        account = replace(account, feature_weights=None, centre=centre)
     if chosen_k is not None:
         account = replace(account, sections=(chosen_k.section(), *account.sections))
     labels = np.asarray(model.labels_).astype(np.int64)
@@ -119,7 +132,8 @@ def gather(
     near = nearness(distances, rows, labels, k)
     # where nothing is known both clusterings are the same
     to_compare = plain is not None and (bool(known) or account.bounds is not None)
-    without = _plain(plain, model, X, known, weight) if to_compare else None
+    untold = _without_distances(before, own) if learned and to_compare and isinstance(plain, str) else X
+    without = _plain(plain, model, untold, known, weight) if to_compare else None
     outcomes = Outcomes(account, known, labels, distances, without, weight, names)
     sizes = read_sizes(account, labels, counts, size_weight)
     lines = choose_lines(outcomes, seed)
@@ -133,7 +147,8 @@ def gather(
     certainty = read_certainty(account, labels, names, outcomes.called)
     comparison = None
     if without is not None:
-        cost = None if outcomes.lacks_weight else account.cost
+        # sums in another space than that of the plain labels say nothing of these
+        cost = None if outcomes.lacks_weight or learned else account.cost
         comparison = compare_with(without, labels, known, k, cost, (rows.values, weight))
     what = "this comparison" if comparison is None else "the summed distances"
     more = account.asked is not None and k > account.asked
@@ -151,12 +166,20 @@ def gather(
         n_broken=violations.n_broken,
         names=names,
         called=outcomes.called,
-        map=draw_map((rows, account), (table, columns), placed, (lines.items, known.constrained_items), seed),
+        map=draw_map(
+            (rows, account),
+            (table, columns),
+            placed,
+            (lines.items, known.constrained_items),
+            seed,
+            "principal component" if learned is None else "direction of the learned space",
+        ),
         lines=lines,
         cards=make_cards(labels, counts, cards_of, traits, near, outcomes, sizes, account.graph, certainty),
         weighed=() if precomputed else weighed_features(account.feature_weights, rows, seen),
         sizes=sizes,
         certainty=certainty,
+        learned=learned,
         texts=texts,
         statements=list_statements(outcomes),
         comparison=comparison,
@@ -164,19 +187,23 @@ def gather(
     )
 
 
-def _last_step(model: Any, X: Any) -> tuple[Any, ...]:
-    """Of a pipeline its last step, what that was given, the user's rows, names of columns; and the steps."""
+def _take_apart(model: Any) -> tuple[Any, Any]:
+    """Of a pipeline its last step, and those before it as one pipeline; None where there are none."""
     from sklearn.pipeline import Pipeline
 
-    own, names, steps = None, None, []
+    before: list[Any] = []
     while isinstance(model, Pipeline):
-        if len(model) > 1:
-            with suppress(AttributeError, ValueError):  # a step may have no names to give
-                names = model[:-1].get_feature_names_out()
-            own, X = X if own is None else own, model[:-1].transform(X)
-        steps += [type(step).__name__ for _, step in model.steps[:-1]]
+        before += [step for _, step in model.steps[:-1]]
         model = model[-1]
-    return model, X, own, names, *steps
+    return model, Pipeline([(str(at), step) for at, step in enumerate(before)]) if before else None
+
+
+def _without_distances(before: Any, X: Any) -> Any:
+    """What the steps make of X where no distance is learned, which is then left as it is."""
+    from sklearn.base import clone
+
+    kept = [(name, step) for name, step in before.steps if not isinstance(step, LearnedDistance)]
+    return clone(type(before)([*kept, ("rows", "passthrough")])).fit_transform(X)
 
 
 def _names(ids: Any, n: int) -> Callable[[int], str]:

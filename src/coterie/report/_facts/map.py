@@ -53,8 +53,11 @@ def draw_map(
     given: tuple[Floats, tuple[str, str]] | None,
     first: tuple[Ints, Ints],
     seed: int,
+    direction: str = "principal component",
 ) -> Map:
-    """The points of the map: by `given` coordinates, what was fitted, or the user's columns if few."""
+    """The points of the map: by `given` coordinates, what was fitted (its widest directions, and what these
+    are called), or the user's columns if few.
+    """
     (rows, account), (table, columns), (wanted, named) = fitted, users, first
     rng = np.random.default_rng(seed)
     notes: list[str] = []
@@ -83,7 +86,7 @@ def draw_map(
         xy, means = _scaled_distances(rows, items, rng), (False, False)
         axes = "scaled distances, first direction", "second"
     else:
-        xy, axes = _components(rows, items, seed)
+        xy, axes = _components(rows, items, seed, direction)
         means = False, False
     xy, at_edge = _pulled_in(xy)
     if at_edge:
@@ -124,8 +127,8 @@ def _sample(can_show: Ints, wanted: Ints, named: Ints, rng: np.random.Generator)
     return np.union1d(first, rng.choice(others, MOST_POINTS - len(first), replace=False))
 
 
-def _components(rows: Rows, items: Ints, seed: int) -> tuple[Floats, tuple[str, str]]:
-    names = "first principal component", "second principal component"
+def _components(rows: Rows, items: Ints, seed: int, direction: str) -> tuple[Floats, tuple[str, str]]:
+    names = f"first {direction}", f"second {direction}"
     part = rows.values[items]
     if rows.sparse and part.shape[0] * part.shape[1] <= _FEW_CELLS:
         part = part.toarray()

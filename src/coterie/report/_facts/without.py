@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse import issparse
+from sklearn.utils import get_tags
 
 from coterie.base import BOUNDS, account_of
 from coterie.constraints import Constraints
@@ -50,7 +52,7 @@ def plain_labels(model: Any, X: Any, *, sample_weight: Any = None) -> Ints | Non
     model : fitted clusterer
         What came out.
     X : array, sparse matrix or data frame
-        The rows of the fit.
+        The rows of the fit; where a distance was learned before it, the rows without that.
     sample_weight : array of shape (n_items,), optional
         The weights of the fit. Where they are missing the fit cannot be repeated: the answer is None.
 
@@ -63,8 +65,8 @@ def plain_labels(model: Any, X: Any, *, sample_weight: Any = None) -> Ints | Non
     always = account.bounds is not None and account.bounds.always
     if not (account.known or (account.bounds and not always)) or lacks_weight(account, sample_weight):
         return None
-    if np.shape(X)[1] != (account.n_features or np.shape(X)[1]):
-        return None  # other columns than those of the fit, so that it cannot be repeated
+    if account.row_marks is None and np.shape(X)[1] != (account.n_features or np.shape(X)[1]):
+        return None  # other columns than those of the fit, which its rows do not tell: it cannot be repeated
     parameters = {**model.get_params(deep=False)}
     parameters |= {name: None for name in BOUNDS if name in parameters and not always}
     if "random_state" in parameters and not isinstance(parameters["random_state"], (int, np.integer)):
@@ -74,6 +76,8 @@ def plain_labels(model: Any, X: Any, *, sample_weight: Any = None) -> Ints | Non
     for name, quiet in (("verbose", 0), ("warm_start", False)):
         if name in parameters:
             parameters[name] = quiet
+    if issparse(X) and not get_tags(model).input_tags.sparse:  # as the learned distance handed it over
+        X = X.toarray()
     given = {} if sample_weight is None else {"sample_weight": sample_weight}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of empty clusters: this fit is there to be compared with

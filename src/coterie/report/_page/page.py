@@ -89,7 +89,7 @@ def _header(facts: Facts, links: list[Markup]) -> Markup:
         tag("h1", name_of(made.title, "title")),
         tag("p", sign, tag("span", facts.verdict), class_=f"verdict {tone}"),
         tiles(figures),
-        tag("p", tag("b", made.method), what, class_="method"),
+        tag("p", tag("b", made.method), what, facts.learned and f" {facts.learned}", class_="method"),
         tag("nav", links, aria_label="Parts of this page"),
         class_="head",
     )

@@ -195,6 +195,7 @@ def comparison_section(facts: Facts) -> Markup | None:
     same = "The same method, along the same neighbours," if along else "The same method"
     bounds = facts.account.bounds
     left_off = "constraints" if bounds is not None and bounds.always else "constraints and bounds"
+    left_off += " and learned distance" * (facts.learned is not None)
     words = f"{same} without {left_off}, its clusters matched to these as well as can be."
     if found.leaves_out:
         words += " Items left out of all clusters count as one more cluster."
