@@ -390,7 +390,7 @@ def test_bad_input(monkeypatch):
 
 
 def test_names_of_records():
-    """The chapter's pipeline in our language; people of one name are a little nearer than of different ones."""
+    """The chapter's pipeline in our language; people of one name are a little nearer than of others."""
     from sklearn import config_context
     from sklearn.pipeline import make_pipeline
 

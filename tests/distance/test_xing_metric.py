@@ -102,7 +102,7 @@ def test_height_and_weight():
     labels = KMeans(3, n_init=4, random_state=0).fit_predict(model.transform(X))
     assert all(len(set(labels[X[:, 1] == w])) == 1 for w in (50.0, 70.0, 90.0))
     for diagonal in (True, False):
-        with pytest.raises(ParameterError, match="1 of 2 directions.*ridge above 0"):
+        with pytest.raises(ParameterError, match=r"1 of 2 directions.*ridge above 0"):
             XingMetric(diagonal=diagonal, ridge=0.0).fit(X, constraints=known)
 
 
@@ -142,8 +142,7 @@ def test_groups_strengths_and_constant_columns(diagonal):
 def test_many_sparse_features():
     X = sparse.random(60, 6000, density=0.01, random_state=0, format="csr")
     known = Constraints.from_labels(np.arange(60) % 3)
-    with pytest.warns(UserWarning, match="directions"):
-        model = XingMetric(max_iter=50, tol=1e-2).fit(X, constraints=known)
+    model = XingMetric(tol=1e-2).fit(X, constraints=known)
     moved = model.transform(X)
     assert sparse.issparse(moved)
     assert moved.shape == (60, 6000)
@@ -160,11 +159,9 @@ def test_what_says_nothing():
         XingMetric().fit(X, constraints=known_of([(0, 1)], [(0, 2)], 8))
     with pytest.raises(ValueError, match="cannot-linked items are the same"):
         XingMetric().fit(X, constraints=known_of([(0, 2)], [(0, 1)], 8))
-    with pytest.raises(UnsupportedConstraintError, match=r"2,249,500 pairs.*RCA or CannotLinkMetric"):
-        XingMetric().fit(
-            np.eye(3000, 3),
-            constraints=Constraints.from_labels(np.arange(3000) % 2 + np.r_[[0] * 2500, [2] * 500]),
-        )
+    many = Constraints.from_labels(np.arange(3000) % 2)
+    with pytest.raises(UnsupportedConstraintError, match=r"4,498,500 pairs.*RCA or CannotLinkMetric"):
+        XingMetric().fit(np.eye(3000, 3), constraints=many)
 
 
 @BOTH
