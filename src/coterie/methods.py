@@ -298,7 +298,7 @@ METHODS = [
 ]
 
 
-DISTANCES = [Distance(f"coterie:{name}") for name in ("RCA",)]
+DISTANCES = [Distance(f"coterie:{name}") for name in ("RCA", "XingMetric", "CannotLinkMetric")]
 
 _Found = TypeVar("_Found", bound=Listed)
 
