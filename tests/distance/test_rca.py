@@ -111,7 +111,7 @@ def test_a_constant_column_weighs_nothing(X, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_covariance_without_inverse_is_refused_by_shrinkage_0_alone(X, dtype):
-    repeated = [np.column_stack([X, X[:, 0] * k / 10]).astype(dtype) for k in range(1, 20)]
+    repeated = [np.column_stack([X + 10, (X[:, 0] + 10) * k / 10]).astype(dtype) for k in range(1, 20)]
     few = LINKS.drop(must_link=[(5, 9)])
     for rows, known in [(X.astype(dtype), few), *((rows, KNOWN) for rows in repeated)]:
         with pytest.raises(ParameterError, match=r"no inverse.*shrinkage above 0"):
