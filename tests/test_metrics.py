@@ -10,6 +10,7 @@ import pytest
 import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -22,6 +23,7 @@ from coterie.metrics import (
     balance_scores,
     constraint_satisfaction,
     constraint_satisfaction_scorer,
+    linkage_pair_scores,
     matched_f_score,
     pair_scores,
     pairwise_f1,
@@ -447,3 +449,49 @@ def test_balance_scores_refuse_what_has_no_sizes(words, message):
 def test_balance_scores_take_a_whole_number_of_clusters():
     with pytest.raises(TypeError, match="integer"):
         balance_scores([0, 1, 1], n_clusters=2.7)
+
+
+# Cuts of a tree
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(0, 4), min_size=2, max_size=12), st.sampled_from(["single", "average"]), st.data()
+)
+def test_every_cut_of_a_tree_is_scored_as_if_alone(y, method, data):
+    places = st.lists(st.integers(0, 20), min_size=len(y), max_size=len(y))
+    Z = linkage(np.reshape(data.draw(places), (-1, 1)) * 1.0, method)  # with ties, which go by SciPy's order
+    scores = linkage_pair_scores(Z, y)
+    assert scores.n_clusters.tolist() == list(range(len(y), 0, -1))
+    labels = np.arange(len(y))
+    for at, (*found, height) in enumerate(zip(*scores[1:], strict=True)):
+        if at:
+            labels[np.isin(labels, Z[at - 1, :2])] = len(y) + at - 1  # the number SciPy gives to the merge
+        assert len(set(labels)) == scores.n_clusters[at]
+        assert found == pytest.approx(oracle.pair_scores(y, labels))
+        assert height == (Z[at - 1, 2] if at else 0)
+
+
+def test_the_cuts_are_those_of_scipy(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(60, 2)), rng.choice(["a", "b", "c"], 60)
+    Z = linkage(X, "complete")
+    scores = linkage_pair_scores(Z, y)
+    for k, *found in zip(*scores[:4], strict=True):
+        assert found == pytest.approx(pair_scores(y, fcluster(Z, k, "maxclust")))
+    assert (scores.precision[0], scores.recall[0], scores.f1[0], scores.recall[-1]) == (1, 0, 0, 1)
+    assert (np.diff(scores.recall) >= 0).all()
+
+
+def test_bad_trees_are_refused_and_minus_one_is_a_class():
+    Z = linkage([[0.0], [1.0], [5.0]])
+    assert linkage_pair_scores(Z, [-1, -1, 0]).precision.tolist() == [1, 1, 1 / 3]
+    with pytest.raises(ValueError, match="y has 2 labels and Z is a tree of 3 items"):
+        linkage_pair_scores(Z, [0, 1])
+    with pytest.raises(ValueError, match="y has missing labels"):
+        linkage_pair_scores(Z, [0, None, 1])
+    with pytest.raises(ValueError, match="Z"):
+        linkage_pair_scores(Z[:, :3], [0, 1, 2])
+    Z[1, :2] = 0, 1
+    with pytest.raises(ValueError, match="same cluster more than once"):
+        linkage_pair_scores(Z, [0, 1, 2])

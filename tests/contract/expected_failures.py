@@ -3,6 +3,9 @@
 A check that passes after all fails the test, so that nothing stays here longer than it must.
 """
 
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
 _DRAWN = "starts are drawn among the rows, so their number matters; KMeans of scikit-learn fails too"
 _PROTOTYPES = {
     "check_sample_weight_equivalence_on_dense_data": _DRAWN,
@@ -18,3 +21,14 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "SizeConstrainedBisection": _PROTOTYPES, "SizeConstrainedKMeans": _PROTOTYPES,
     "SizeConstrainedKMedians": _PROTOTYPES,
 }  # fmt: skip
+
+
+def scikit_learn_checks(estimators):
+    """Every check of each, as parameters of a test."""
+    for estimator in estimators:
+        kind = type(estimator).__name__
+        reasons = EXPECTED_FAILURES.get(kind, {})
+        for model, check in estimator_checks_generator(estimator):
+            name = check.func.__name__
+            marks = [pytest.mark.xfail(reason=reasons[name], strict=True)] if name in reasons else []
+            yield pytest.param(model, check, id=f"{kind}-{name}", marks=marks)

@@ -38,10 +38,11 @@ from coterie.testing import (
     constrained_checks,
     constrained_clusterers,
     invariant_checks,
+    learned_distances,
     run_check,
 )
 from tests.contract import toy
-from tests.contract.expected_failures import EXPECTED_FAILURES
+from tests.contract.expected_failures import EXPECTED_FAILURES, scikit_learn_checks
 from tests.marks import outvoted
 
 pytestmark = pytest.mark.contract
@@ -313,16 +314,9 @@ def test_a_check_notices_who_insists_though_it_obeys_nothing():
             check(toy.RaisesForContradictions())
 
 
-def scikit_learn_checks():
-    for kind in KINDS:
-        reasons = EXPECTED_FAILURES.get(kind.__name__, {})
-        for estimator, check in estimator_checks_generator(ONE_START.get(kind.__name__, kind())):
-            name = check.func.__name__
-            marks = [pytest.mark.xfail(reason=reasons[name], strict=True)] if name in reasons else []
-            yield pytest.param(estimator, check, id=f"{kind.__name__}-{name}", marks=marks)
-
-
-@pytest.mark.parametrize(("estimator", "check"), list(scikit_learn_checks()))
+@pytest.mark.parametrize(
+    ("estimator", "check"), list(scikit_learn_checks(ONE_START.get(kind.__name__, kind()) for kind in KINDS))
+)
 @pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning"
 )  # fewer distinct rows than clusters
@@ -342,7 +336,7 @@ def test_scikit_learn_checks_with_all_starts(name):
 
 def test_expected_failures_speak_of_checks_that_exist():
     for name, reasons in EXPECTED_FAILURES.items():
-        kind = next((kind for kind in KINDS if kind.__name__ == name), None)
+        kind = next((kind for kind in [*KINDS, *learned_distances()] if kind.__name__ == name), None)
         assert kind is not None, f"no class {name}"
         run = {check.func.__name__ for _, check in estimator_checks_generator(kind())}
         assert set(reasons) <= run

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coterie._arrays import Floats, Index
@@ -102,10 +103,9 @@ class LearnedDistance(TakesConstraints, ClassNamePrefixFeaturesOutMixin, Transfo
         self._keep_diagonal(np.ones(X.shape[1], dtype=X.dtype))
 
     def _nothing_of_use(self, known: Constraints) -> UnsupportedConstraintError:
-        stated = ", ".join(sorted(known.kinds)) or "weight 0"
         return UnsupportedConstraintError(
-            f"{type(self).__name__} learns from {self._needs}, and there is none among the constraints "
-            f"(stated: {stated})."
+            f"{type(self).__name__} learns from {self._needs}, and there is none among the constraints of a "
+            f"weight above 0 (stated: {', '.join(sorted(known.kinds))})."
         )
 
     def _keep(self, components: Any, has_matrix: bool = True) -> None:
@@ -189,11 +189,10 @@ class LearnedDistance(TakesConstraints, ClassNamePrefixFeaturesOutMixin, Transfo
 def column_scale(X: Any) -> Floats:
     """Standard deviation of each column; 0 where it is constant but for rounding."""
     if sparse.issparse(X):
-        mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-        square = np.asarray(X.multiply(X).mean(axis=0, dtype=np.float64)).ravel()
-        variance, size = square - mean * mean, square
+        variance, (low, high) = mean_variance_axis(X, axis=0)[1], min_max_axis(X, axis=0)
     else:
-        variance = X.var(axis=0, dtype=np.float64)
-        size = np.square(np.abs(X).max(axis=0, initial=0.0), dtype=np.float64)
-    floor = (10 * np.finfo(X.dtype).eps) ** (1 if sparse.issparse(X) else 2)
-    return np.sqrt(np.where(variance > floor * size, variance, 0.0))
+        variance, low, high = X.var(axis=0, dtype=np.float64), X.min(axis=0), X.max(axis=0)
+    # a mean is rounded, so that a constant column of many rows need not have a variance of 0
+    low, high = low.astype(np.float64), high.astype(np.float64)
+    varies = high - low > 10 * np.finfo(X.dtype).eps * np.maximum(np.abs(low), np.abs(high))
+    return np.where(varies, np.sqrt(variance, dtype=np.float64), 0.0)

@@ -13,6 +13,10 @@ from coterie.constraints import Constraints
 from coterie.distance._learned_distance import MOST_FEATURES, LearnedDistance, column_scale
 from coterie.exceptions import ParameterError
 
+# A variance that is this small beside the largest, in columns of deviation 1, is rounding: that of sums of
+# squares, or of columns that repeat others in single precision.
+_SINGULAR = 1e-12
+
 
 class RCA(LearnedDistance):
     """Relevant component analysis: what varies among items that belong together does not matter.
@@ -50,7 +54,7 @@ class RCA(LearnedDistance):
     -----
     Strengths are not used: a chunklet is a chunklet. A column that is constant has no unit, and gets the
     weight 0. Contradictory must-links are all believed. Time O(p d^2 + d^3) for p items in chunklets, beside
-    one look at X; memory O(d^2).
+    one look at X; memory O(p d + d^2), and a copy of X for `n_components` where it is dense.
 
     References
     ----------
@@ -102,24 +106,30 @@ class RCA(LearnedDistance):
         if not len(items):
             raise self._nothing_of_use(known)
         self.n_chunklets_, self.converged_ = int(chunklet[-1]) + 1, True
-        self.n_used_ = int(known.must_table.active.sum()) + sum(
-            group.n_stated for group in known.groups if group.kind == "label" and group.active
-        )
+        labels = [group.counts() for group in known.groups if group.kind == "label" and group.active]
+        # a label that no other item has teaches nothing
+        self.n_used_ = int(known.must_table.active.sum() + sum(n[n > 1].sum() for n in labels))
         scale = column_scale(X)
-        varies = scale > 0
-        within = _deviations(X[items], chunklet)[:, varies] / scale[varies]
-        n_free, d = len(items) - self.n_chunklets_, within.shape[1]
-        self.shrinkage_ = d / (d + n_free) if self.shrinkage == "auto" else float(self.shrinkage)
+        columns = np.flatnonzero(scale)
+        within = _deviations(X[items], chunklet)[:, columns] / scale[columns]
+        n_free, n_columns = len(items) - self.n_chunklets_, len(columns)
+        self.shrinkage_ = (
+            n_columns / (n_columns + n_free) if self.shrinkage == "auto" else float(self.shrinkage)
+        )
         covariance = within.T @ within * ((1.0 - self.shrinkage_) / len(items))
-        covariance[np.diag_indices(d)] += self.shrinkage_
-        found = np.zeros((d if self.n_components is None else min(self.n_components, d), X.shape[1]))
-        found[:, varies] = self._whitening(covariance, X[:, varies], scale[varies]) / scale[varies]
+        covariance[np.diag_indices(n_columns)] += self.shrinkage_
+        found = np.zeros((self.n_components or d, d))
+        if n_columns:
+            axes = self._whitening(covariance, X[:, columns], scale[columns]) / scale[columns]
+            # the root of C has an axis for each column; a column that is constant has one of zeros
+            rows = columns if self.n_components is None else np.arange(len(axes))
+            found[np.ix_(rows, columns)] = axes
         self._keep(found.astype(X.dtype))
 
     def _whitening(self, covariance: Floats, X: Any, scale: Floats) -> Floats:
         """Axes, in columns of deviation 1, along which the covariance is the identity."""
         values, vectors = linalg.eigh(covariance)
-        if len(values) and values[0] <= len(values) * np.finfo(np.float64).eps * values[-1]:
+        if values[0] <= _SINGULAR * values[-1]:
             raise ParameterError(
                 f"the covariance within chunklets has no inverse: {len(values)} features, and chunklets do "
                 "not vary in all directions. Leave out columns that repeat others, state more must-links, or "
@@ -128,9 +138,18 @@ class RCA(LearnedDistance):
             )
         if self.n_components is None:
             return np.asarray((vectors / np.sqrt(values)) @ vectors.T)
-        rows = (X.toarray() if sparse.issparse(X) else X) / scale
-        _, axes = linalg.eigh(np.cov(rows, rowvar=False, bias=True).reshape(covariance.shape), covariance)
+        total = _total_covariance(X).reshape(covariance.shape) / np.outer(scale, scale)
+        _, axes = linalg.eigh(total, covariance)
         return np.asarray(axes.T[::-1][: self.n_components])
+
+
+def _total_covariance(X: Any) -> Floats:
+    """Of all items, without writing out rows that are sparse."""
+    if not sparse.issparse(X):
+        return np.cov(X, rowvar=False, bias=True)
+    X = X.astype(np.float64)
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    return np.asarray((X.T @ X).toarray() / X.shape[0] - np.outer(mean, mean))
 
 
 def _chunklets(known: Constraints) -> tuple[Index, Index]:

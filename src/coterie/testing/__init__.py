@@ -4,6 +4,7 @@
 `constrained_clusterers()` finds every public class of the package, so that none escapes. They come on top
 of scikit-learn's `check_estimator`. Some are promises of the interface; the others, `invariant_checks()`, are
 invariants: what may be done to the data, their form or their order without changing the answer.
+`check_learned_distance` and `learned_distances` do the same for the distances.
 
 A check of something that the class does not have (`transform`, sample weights, sparse input, ...) raises
 `unittest.SkipTest`, as scikit-learn's checks do, so that a report shows what was not looked at. So does one
@@ -24,14 +25,18 @@ from sklearn.base import BaseEstimator, clone
 
 import coterie
 from coterie.base import ConstrainedClusterMixin
+from coterie.distance import LearnedDistance
 from coterie.exceptions import ViolatedConstraintsWarning
-from coterie.testing import _contract, _invariants
+from coterie.testing import _contract, _invariants, _transformers
 
 __all__ = [
     "check_constrained_clusterer",
+    "check_learned_distance",
     "constrained_checks",
     "constrained_clusterers",
+    "distance_checks",
     "invariant_checks",
+    "learned_distances",
     "run_check",
 ]
 
@@ -40,13 +45,22 @@ Check = Callable[[Any], None]
 
 def constrained_clusterers() -> Iterator[type]:
     """Yield every public constrained clusterer of the package, each once."""
-    seen = set()
+    return _public(ConstrainedClusterMixin)
+
+
+def learned_distances() -> Iterator[type]:
+    """Yield every public learned distance of the package, each once."""
+    return _public(LearnedDistance)
+
+
+def _public(parent: type) -> Iterator[type]:
+    seen = {parent}
     for module_info in pkgutil.walk_packages(coterie.__path__, "coterie."):
         if any(part.startswith("_") for part in module_info.name.split(".")):
             continue
         module = importlib.import_module(module_info.name)
         for name, found in inspect.getmembers(module, inspect.isclass):
-            public = not name.startswith("_") and issubclass(found, ConstrainedClusterMixin)
+            public = not name.startswith("_") and issubclass(found, parent)
             if public and issubclass(found, BaseEstimator) and found not in seen:
                 seen.add(found)
                 yield found
@@ -61,7 +75,22 @@ def check_constrained_clusterer(estimator: Any) -> None:
         With fast settings; `n_clusters` (of a mixture, `n_components`) and `random_state` are set by the
         checks where it has them.
     """
-    for check in constrained_checks():
+    _run_all(constrained_checks(), estimator)
+
+
+def check_learned_distance(estimator: Any) -> None:
+    """Run every check against an unfitted distance; raises AssertionError that names the first that fails.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        With fast settings; `tol` is set by the checks where it has one.
+    """
+    _run_all(distance_checks(), estimator)
+
+
+def _run_all(checks: list[Check], estimator: Any) -> None:
+    for check in checks:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ViolatedConstraintsWarning)
@@ -73,15 +102,27 @@ def check_constrained_clusterer(estimator: Any) -> None:
 
 
 def constrained_checks() -> list[Check]:
-    """The checks, in order; each takes a fresh clone of the estimator."""
-    return [
-        check for name, check in vars(_contract).items() if name.startswith("check_")
-    ] + invariant_checks()
+    """The checks of a clusterer, in order; each takes a fresh clone of the estimator."""
+    return _checks_of(_contract) + invariant_checks()
 
 
 def invariant_checks() -> list[Check]:
-    """Those of the checks that compare two fits which must agree."""
-    return [check for name, check in vars(_invariants).items() if name.startswith("check_")]
+    """Those of the checks of a clusterer that compare two fits which must agree."""
+    return _checks_of(_invariants)
+
+
+def distance_checks() -> list[Check]:
+    """The checks of a learned distance; the first of them are those that clusterers have too."""
+    shared = (
+        _contract.check_every_parameter_has_a_rule,
+        _contract.check_number_of_items,
+        _contract.check_inputs_untouched,
+    )
+    return [*shared, *_checks_of(_transformers)]
+
+
+def _checks_of(module: Any) -> list[Check]:
+    return [check for name, check in vars(module).items() if name.startswith("check_")]
 
 
 def run_check(check: Check, estimator: Any) -> None:
@@ -93,7 +134,8 @@ def run_check(check: Check, estimator: Any) -> None:
 
 def __getattr__(name: str) -> Any:
     """Each check is offered by its name too."""
-    found = next((check for check in constrained_checks() if check.__name__ == name), None)
+    checks = constrained_checks() + distance_checks()
+    found = next((check for check in checks if check.__name__ == name), None)
     if found is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return found

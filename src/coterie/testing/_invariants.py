@@ -14,7 +14,6 @@ from unittest import SkipTest
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
@@ -23,6 +22,7 @@ from threadpoolctl import threadpool_limits
 from coterie.constraints import Constraints
 from coterie.testing._problems import (
     blobs,
+    fitted,
     given_start,
     needs,
     needs_features,
@@ -48,13 +48,6 @@ _OF_EACH_FIT = {"n_iter_", "history_"}
 
 def _given(estimator: Any, X: Any) -> Any:
     return euclidean_distances(X) if takes_distances(estimator) else X
-
-
-def _fit(estimator: Any, X: Any, known: Any = None, **more: Any) -> Any:
-    """Fit a clone under these parameters, `sample_weight` apart."""
-    words = {"sample_weight": more.pop("sample_weight")} if "sample_weight" in more else {}
-    with quiet():
-        return clone(estimator).set_params(**more).fit(X, constraints=known, **words)
 
 
 def _left_by(model: Any) -> dict[str, Any]:
@@ -100,11 +93,11 @@ def check_same_seed_same_labels(estimator: Any) -> None:
     """Two fits from one seed agree to the last digit, and a second fit of the same object too."""
     X, _, known = overlapping(estimator)
     X = _given(estimator, X)
-    first = _fit(ready(estimator), X, known)
-    again = _fit(estimator, X, known)
+    first = fitted(ready(estimator), X, known)
+    again = fitted(estimator, X, known)
     _assert_same(first, again, "two fits from one seed", tol=0.0)
     if "random_state" in estimator.get_params():
-        drawn = _fit(estimator, X, known, random_state=np.random.RandomState(0))
+        drawn = fitted(estimator, X, known, random_state=np.random.RandomState(0))
         _assert_same(first, drawn, "a generator in place of its seed", tol=0.0)
     labels = first.labels_.copy()
     with quiet():
@@ -116,7 +109,7 @@ def check_permuted_items(estimator: Any) -> None:
     X, truth = blobs()
     order = np.random.default_rng(2).permutation(len(X))
     known = true_constraints(truth, estimator.constraint_kinds)
-    model = _fit(ready(estimator), _given(estimator, X[order]), known[order])
+    model = fitted(ready(estimator), _given(estimator, X[order]), known[order])
     assert same_partition(model.labels_, truth[order]), "permuted items give another partition"
 
 
@@ -140,9 +133,9 @@ def check_permuted_items_from_one_start(estimator: Any) -> None:
 def _check_permuted(estimator: Any, X: Any, start: Any, known: Any, seed: int) -> None:
     items = np.random.default_rng(seed).permutation(len(X))
     moved = X[items], None if known is None else known[items]
-    one = _fit(estimator, _given(estimator, X), known, **_start(estimator, X, start))
+    one = fitted(estimator, _given(estimator, X), known, **_start(estimator, X, start))
     words = _start(estimator, moved[0], np.argsort(items)[start])
-    other = _fit(estimator, _given(estimator, moved[0]), moved[1], **words)
+    other = fitted(estimator, _given(estimator, moved[0]), moved[1], **words)
     _assert_same(one, other, "permuted items", items=items, without=_OF_EACH_FIT)
 
 
@@ -150,10 +143,10 @@ def check_renumbered_start(estimator: Any) -> None:
     """The clusters of a given start keep its numbers, and the start is not changed in place."""
     X, _, known = overlapping(ready(estimator))
     turn, before, words = np.array([2, 0, 1]), _start(estimator, X), _start(estimator, X)
-    one = _fit(estimator, _given(estimator, X), known, **words)
+    one = fitted(estimator, _given(estimator, X), known, **words)
     for name, value in before.items():
         assert np.array_equal(value, words[name]), f"{name} was changed in place"
-    other = _fit(estimator, _given(estimator, X), known, **_start(estimator, X, turn))
+    other = fitted(estimator, _given(estimator, X), known, **_start(estimator, X, turn))
     assert np.array_equal(turn[other.labels_], one.labels_), "clusters do not keep the numbers of the start"
     for name in ("cluster_centers_", "means_", "weights_"):
         if hasattr(one, name):
@@ -176,17 +169,17 @@ def _check_moved(estimator: Any, cases: list[tuple[float, float]]) -> None:
     needs(estimator.scale_invariant, "a method that does not depend on the unit")
     X, _, known = overlapping(ready(estimator))
     easy, truth = blobs()
-    plain = _fit(estimator, X, known)
+    plain = fitted(estimator, X, known)
     directions = "cosine" in (plain.get_params().get("metric"), plain.get_params().get("kernel"))
     power, slope = set(), []
     for factor, far in cases:
         message = f"features times {factor:g}" + (f" and {far:g} away" if far else "")
         shift = far * factor * np.array([1.0, -0.3, 0.7, 0.0])
-        moved = _fit(
+        moved = fitted(
             estimator, factor * easy + shift[:2], true_constraints(truth, estimator.constraint_kinds)
         )
         assert same_partition(truth, moved.labels_), f"{message} give another partition"
-        moved = _fit(estimator, factor * X + shift, known)
+        moved = fitted(estimator, factor * X + shift, known)
         # of starts that are equally good any may win, and number the clusters its own way
         assert same_partition(plain.labels_, moved.labels_), f"{message} change the labels"
         if np.array_equal(plain.labels_, moved.labels_) and not directions:
@@ -214,7 +207,7 @@ def check_any_layout(estimator: Any) -> None:
     X, _, known = overlapping(ready(estimator))
     X = np.round(_given(estimator, X))
     X[(X == 0).all(axis=1)] = 1.0
-    plain = _fit(estimator, X, known)
+    plain = fitted(estimator, X, known)
     frozen, wide = X.copy(), np.zeros((len(X), 2 * X.shape[1]))
     frozen.flags.writeable = False
     wide[:, ::2] = X
@@ -226,7 +219,7 @@ def check_any_layout(estimator: Any) -> None:
         "lists": X.tolist(),
     }
     for message, given in layouts.items():
-        _assert_same(plain, _fit(estimator, given, known), f"rows that are {message}")
+        _assert_same(plain, fitted(estimator, given, known), f"rows that are {message}")
 
 
 def check_float32_is_kept(estimator: Any) -> None:
@@ -234,11 +227,11 @@ def check_float32_is_kept(estimator: Any) -> None:
     X, truth = blobs()
     known = true_constraints(truth, estimator.constraint_kinds)
     single = _given(estimator, X).astype(np.float32)
-    wide = _fit(ready(estimator), single.astype(np.float64), known)
+    wide = fitted(ready(estimator), single.astype(np.float64), known)
     layouts = [single, single.astype(np.float64), *([] if takes_distances(estimator) else [X.astype(int)])]
     for given in layouts:
         kept = np.float32 if given is single else np.float64
-        model = _fit(estimator, given, known)
+        model = fitted(estimator, given, known)
         found = {"cluster_centers_": model.cluster_centers_} if hasattr(model, "cluster_centers_") else {}
         if hasattr(model, "transform"):
             found["transform"] = model.transform(given)
@@ -246,7 +239,7 @@ def check_float32_is_kept(estimator: Any) -> None:
             assert value.dtype == kept, f"{name} is {value.dtype} for data of {given.dtype}"
         assert same_partition(model.labels_, wide.labels_), f"data of {given.dtype} give another partition"
         assert np.asarray(model.history_).dtype == np.float64, "history_ is not float64"
-    model = _fit(estimator, single, known)
+    model = fitted(estimator, single, known)
     assert np.isclose(model.objective_, wide.objective_, rtol=1e-3, atol=1e-3), (
         f"the objective is {model.objective_} in float32, {wide.objective_} in float64"
     )
@@ -259,10 +252,10 @@ def check_sparse_is_dense(estimator: Any) -> None:
     stored = sparse.csr_array(np.where(X == 0, 1.0, X))
     stored.data[X.ravel() == 0] = 0.0
     for words in _with_and_without_start(estimator, X):
-        dense = _fit(estimator, X, known, **words)
+        dense = fitted(estimator, X, known, **words)
         for container in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array, lambda _: stored):
             message = f"{getattr(container, '__name__', 'stored')} input"
-            model = _fit(estimator, container(X), known, **words)
+            model = fitted(estimator, container(X), known, **words)
             _assert_same(dense, model, message)
             for name in ("predict", "transform"):
                 if hasattr(model, name):
@@ -284,14 +277,14 @@ def check_scaled_sample_weight(estimator: Any) -> None:
         X, _, known = overlapping(ready(estimator), seed)
         X = _given(estimator, X)
         weight = np.random.default_rng(seed).exponential(size=len(X)) ** 3
-        plain = _fit(estimator, X, known).labels_
+        plain = fitted(estimator, X, known).labels_
         for ones in (np.ones(len(X)), 1, 1.0):
-            same = _fit(estimator, X, known, sample_weight=ones).labels_
+            same = fitted(estimator, X, known, sample_weight=ones).labels_
             assert np.array_equal(plain, same), "weights of one are not no weights"
         hard = known.only_hard()  # those with a price compete with the weights
-        heavy = _fit(estimator, X, hard, sample_weight=weight).labels_
+        heavy = fitted(estimator, X, hard, sample_weight=weight).labels_
         for factor in (2.0**-20, 2.0**20):  # powers of two change no digit, so that nothing else may change
-            again = _fit(estimator, X, hard, sample_weight=factor * weight).labels_
+            again = fitted(estimator, X, hard, sample_weight=factor * weight).labels_
             assert np.array_equal(heavy, again), f"weights times {factor:g} change the labels"
 
 
@@ -325,8 +318,8 @@ def _check_repeated(estimator: Any, X: Any, weight: Any, known: Any, without: An
     copies = [(first[i], first[i] + c) for i in known.constrained_items for c in range(1, weight[i])]
     again = again | Constraints(copies, n_items=len(item), hard=True)
     start, start_again = _start(estimator, X), _start(estimator, X[item], first[:3])
-    weighted = _fit(estimator, _given(estimator, X), known, sample_weight=weight, **start)
-    repeated = _fit(estimator, _given(estimator, X[item]), again, **start_again)
+    weighted = fitted(estimator, _given(estimator, X), known, sample_weight=weight, **start)
+    repeated = fitted(estimator, _given(estimator, X[item]), again, **start_again)
     assert np.array_equal(weighted.labels_[item], repeated.labels_), "weighted is not repeated"
     _assert_same(
         weighted, repeated, "weights for copies", without={"labels_", "sizes_", *_OF_EACH_FIT, *without}
@@ -351,7 +344,7 @@ def check_threads_do_not_matter(estimator: Any) -> None:
         found = []
         for threads in (1, 2):
             with threadpool_limits(threads):
-                found.append(_fit(estimator, given, known))
+                found.append(fitted(estimator, given, known))
         n_other = int((found[0].labels_ != found[1].labels_).sum())
         assert not n_other, f"{n_other} of {n} labels change with the number of threads"
         _assert_same(found[0], found[1], "threads", tol=0.0)
@@ -366,7 +359,7 @@ def check_history(estimator: Any) -> None:
         weight = np.random.default_rng(seed).integers(1, 4, size=len(X))
         more = {"sample_weight": weight} if weighted and seed % 2 else {}
         for limit in limits:
-            model = _fit(estimator, _given(estimator, X), known, **more, **limit)
+            model = fitted(estimator, _given(estimator, X), known, **more, **limit)
             history = np.asarray(model.history_, dtype=float)
             assert history.ndim == 1, f"history_ has shape {history.shape}"
             assert len(history), "history_ is empty"
@@ -384,7 +377,7 @@ def check_warm_start_keeps_numbers(estimator: Any) -> None:
     needs_parameter(estimator, "warm_start")
     needs_parameter(estimator, "random_state")
     X, truth = blobs(estimator)
-    model = _fit(ready(estimator), X, warm_start=True)
+    model = fitted(ready(estimator), X, warm_start=True)
     first = model.labels_.copy()
     for seed in range(1, 6):
         with quiet():
@@ -397,7 +390,7 @@ def check_warm_start_goes_on(estimator: Any) -> None:
     """A second fit of the same data begins where the first ended; where that is clear, it stays there."""
     needs_parameter(estimator, "warm_start")
     X, _, known = stated_blobs(ready(estimator))
-    model = _fit(estimator, X, known, warm_start=True)
+    model = fitted(estimator, X, known, warm_start=True)
     first = copy.deepcopy(model)
     with quiet():
         model.fit(X, constraints=known)

@@ -9,6 +9,7 @@ from typing import Any
 from unittest import SkipTest
 
 import numpy as np
+from sklearn.base import clone, is_clusterer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import euclidean_distances
@@ -107,8 +108,8 @@ def given_start(estimator: Any, X: Any, items: Any) -> dict[str, Any]:
 
 
 def number(estimator: Any) -> str | None:
-    """What the class calls the number of clusters, as a mixture has components; None if it finds it."""
-    own = estimator.get_params()
+    """What the class calls the number of clusters, as a mixture has components; None if it has none."""
+    own = estimator.get_params() if is_clusterer(estimator) else {}
     return next((name for name in ("n_clusters", "n_components") if name in own), None)
 
 
@@ -157,13 +158,20 @@ def quiet() -> Iterator[None]:
         yield
 
 
+def fitted(estimator: Any, X: Any, known: Any = None, **more: Any) -> Any:
+    """Fit a clone under these parameters, `sample_weight` apart."""
+    words = {"sample_weight": more.pop("sample_weight")} if "sample_weight" in more else {}
+    with quiet():
+        return clone(estimator).set_params(**more).fit(X, constraints=known, **words)
+
+
 def same_partition(a: Any, b: Any) -> bool:
     """Whether the labels agree but for the numbers of the clusters."""
     return bool(adjusted_rand_score(a, b) == 1.0)
 
 
-def raises(kind: type[Exception], words: list[str], action: Callable[[], Any]) -> None:
-    """Assert that the action raises this, and says these words."""
+def raises(kind: type[Exception], words: list[str], action: Callable[[], Any]) -> str:
+    """Assert that the action raises this, and says these words; return the message."""
     try:
         action()
     except kind as error:
@@ -172,3 +180,4 @@ def raises(kind: type[Exception], words: list[str], action: Callable[[], Any]) -
         raise AssertionError(f"no {kind.__name__} was raised")
     lacking = [word for word in words if word not in message]
     assert not lacking, f"the message does not say {lacking}: {message}"
+    return message
