@@ -90,7 +90,8 @@ class CannotLinkMetric(LearnedDistance):
     -----
     Learns from cannot-links, different labels, `across` and `distinct`. Groups stay groups: their pairs are
     looked at in chunks, and the program is solved for those that matter. Whether a constraint is marked hard
-    does not matter here, `C` says that. Directions in which no support pair differs count nothing. A step
+    does not matter here, `C` says that. Columns of different units should be scaled first: those with large
+    numbers part items by the smallest A. Directions in which no support pair differs count nothing. A step
     costs O(p d + n d^2) for p pairs at hand, a look at all pairs O(n^2 d); with more features than items, or
     a kernel, n takes the place of d and the similarities of all items are kept. Pairs within the margin are
     all held in memory: many, if C is small.
@@ -126,6 +127,9 @@ class CannotLinkMetric(LearnedDistance):
         "max_iter": whole(1),
         "tol": real(0.0, above=True),
     }
+    exempt: ClassVar[Any] = {
+        "check_units_of_columns": "the size of A counts, and it has the units of the columns"
+    }
     _needs = "cannot-links, different labels, `across` or `distinct` groups"
     _of_a_fit = (
         *("support_pairs_", "dual_coef_", "support_items_", "margin_", "dual_gap_"),
@@ -153,6 +157,7 @@ class CannotLinkMetric(LearnedDistance):
 
     def _learn_nothing(self, X: Any) -> None:
         self._forget()
+        self.n_iter_ = 1
         super()._learn_nothing(X)
 
     def _forget(self) -> None:

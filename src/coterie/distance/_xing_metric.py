@@ -105,6 +105,10 @@ class XingMetric(LearnedDistance):
         self.max_iter = max_iter
         self.tol = tol
 
+    def _learn_nothing(self, X: Any) -> None:
+        self.n_iter_ = 1
+        super()._learn_nothing(X)
+
     def _learn(self, X: Any, known: Constraints) -> None:
         if not self.diagonal and X.shape[1] > MOST_FEATURES:
             raise ParameterError(

@@ -17,7 +17,7 @@ Chunks = Callable[[], Iterator[tuple[int, Any]]]
 CHUNK = 1 << 22
 
 
-class Rule(NamedTuple):
+class GroupRule(NamedTuple):
     """A group: items of the same code, or of different codes, differ; -1 is not spoken of."""
 
     codes: Index
@@ -48,7 +48,7 @@ class KnownApart:
     i: Index
     j: Index
     strength: Floats
-    rules: tuple[Rule, ...]
+    rules: tuple[GroupRule, ...]
     skipped: Index = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @classmethod
@@ -62,7 +62,9 @@ class KnownApart:
         for group in groups:
             codes = np.full(len(items), -1, dtype=np.int64)
             codes[np.searchsorted(items, group.items)] = group.codes
-            rules.append(Rule(codes, group.kind == "distinct", 1.0 if group.weight is None else group.weight))
+            rules.append(
+                GroupRule(codes, group.kind == "distinct", 1.0 if group.weight is None else group.weight)
+            )
         i, j = np.searchsorted(items, table.ij).T
         return cls(items, i, j, np.array(table.strength), tuple(rules))
 

@@ -147,7 +147,7 @@ class WorkingPairs:
         return found.x / scale, int(found.nit)
 
 
-class Learned:
+class MarginDistance:
     """The distance that multipliers make, between any items."""
 
     def __init__(self, space: Space, pairs: WorkingPairs, alpha: Floats) -> None:
@@ -207,7 +207,7 @@ def widest_margin(space: Space, apart: KnownApart, C: float, tol: float, max_ite
         most = C * apart.strength_of(pairs.i, pairs.j)
         alpha, steps = pairs.solve(alpha, most, near, max_iter - n_iter)
         n_iter += steps
-        learned = Learned(space, pairs, alpha)
+        learned = MarginDistance(space, pairs, alpha)
         seen = apart.look(learned.squares, learned.chunks, 1.0, len(alpha) + _MORE)
         norm2 = float(alpha @ pairs.values(alpha))
         dual = float(alpha.sum()) - 0.5 * norm2
