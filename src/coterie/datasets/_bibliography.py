@@ -69,9 +69,7 @@ def make_bibliography(
         raise ValueError("n_authors is empty; give at least one name and its number of authors.")
     for name, number in authors.items():
         if whole_number(number, f"n_authors of {name}", 1) > whole_number(n_records, "n_records", 1):
-            raise ValueError(
-                f"{name!r} has {number} authors, but n_records={n_records}; each needs a record of its own."
-            )
+            raise ValueError(f"{name!r} has {number} authors, but n_records={n_records}; each needs one.")
     zipf = 1.0 / np.arange(1, _WORDS + 1)
     zipf /= zipf.sum()
     target: list[int] = []
