@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from coterie import (
+    CannotLinkMetric,
     ConstrainedGaussianMixture,
     ConstrainedLinkage,
     Constraints,
@@ -217,6 +218,8 @@ def every_tree(X, truth):
         for linkage in ("single", "ward"):
             model = ConstrainedLinkage(4, linkage=linkage, on_dead_end="warn", size_max=200)
             assert not model.fit(points, constraints=frames).violations_
+    far = CannotLinkMetric(np.inf).fit(X, constraints=Constraints.across(truth))
+    assert far.converged_
     table = np.column_stack([np.round(X), truth])
     for features in (None, [0, 3]):
         assert not COPCobweb(categorical_features=features).fit(table, constraints=known).violations_

@@ -55,6 +55,8 @@ class LearnedDistance(TakesConstraints, ClassNamePrefixFeaturesOutMixin, Transfo
     metric_: Floats
     n_used_: int
     converged_: bool
+    # where each axis is an old one: its unit
+    _units: Floats | None
     # what else the kinds must hold, in words: for the error where nothing can be learned
     _needs: str
 
@@ -110,7 +112,7 @@ class LearnedDistance(TakesConstraints, ClassNamePrefixFeaturesOutMixin, Transfo
 
     def _keep(self, components: Any, has_matrix: bool = True) -> None:
         """Keep the new axes, and the matrix that belongs to them where it has one, not too large."""
-        self.components_ = components
+        self.components_, self._units = components, None
         self._n_features_out = components.shape[0]
         if has_matrix and components.shape[1] <= MOST_FEATURES:
             self.metric_ = np.asarray(safe_sparse_dot(components.T, components, dense_output=True))
@@ -134,6 +136,7 @@ class LearnedDistance(TakesConstraints, ClassNamePrefixFeaturesOutMixin, Transfo
     def _keep_diagonal(self, scale: Floats) -> None:
         """Keep the old axes, each in a new unit; they are stored sparse where there are many."""
         self._keep(np.diag(scale) if len(scale) <= MOST_FEATURES else sparse.diags(scale, format="csr"))
+        self._units = scale
 
     def transform(self, X: Any) -> Any:
         """Put items into the space in which the learned distance is Euclid's.
@@ -154,8 +157,10 @@ class LearnedDistance(TakesConstraints, ClassNamePrefixFeaturesOutMixin, Transfo
 
     def _place(self, X: Any) -> Any:
         """Rows that were checked, in the new space."""
-        found = X @ self.components_.T.astype(X.dtype, copy=False)
-        return found if not sparse.issparse(found) else sparse.csr_matrix(found)
+        if self._units is None:
+            return X @ self.components_.T.astype(X.dtype, copy=False)
+        units = self._units.astype(X.dtype, copy=False)
+        return sparse.csr_matrix(X.multiply(units)) if sparse.issparse(X) else X * units
 
     def pair_distances(self, X: Any, pairs: Any) -> Floats:
         """Learned distances between the two items of each pair.
