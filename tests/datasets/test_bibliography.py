@@ -34,7 +34,7 @@ def test_records_are_binary_and_hold_what_is_said(records):
     assert 6 <= words.min() <= words.max() == 9  # a topic word may be a common one too
     assert set(np.asarray(coauthors).ravel()) == {0, 1, 2}
     assert len(records.feature_names) == X.shape[1]
-    assert (records.feature_names[0], records.feature_names[3000]) == ("word 0", "co-author 0")
+    assert (records.feature_names[0], records.feature_names[3000]) == ("word0", "coauthor0")
 
 
 def test_what_an_author_owns_recurs(records):

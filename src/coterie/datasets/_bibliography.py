@@ -94,7 +94,9 @@ def make_bibliography(
         data=data,
         target=np.array(target),
         names=np.repeat(list(authors), n_records),
-        feature_names=[f"word {i}" for i in range(_WORDS)] + [f"co-author {i}" for i in range(_COAUTHORS)],
+        feature_names=np.array(
+            [f"word{i}" for i in range(_WORDS)] + [f"coauthor{i}" for i in range(_COAUTHORS)]
+        ),
         DESCR=f"{len(columns)} records of {max(target) + 1} authors under {len(authors)} names. Source: made "
         "after chapter 15 of Basu, Davidson and Wagstaff (eds.), Constrained Clustering, 2008.",
     )
