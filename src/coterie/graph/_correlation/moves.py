@@ -54,7 +54,7 @@ class Scratch(NamedTuple):
 
 
 @kernel(inline=True)
-def _weigh(level: Any, label: Any, work: Any, v: Any) -> Any:
+def weigh(level: Any, label: Any, work: Any, v: Any) -> Any:
     """Sum the weights of v by cluster into `work`, and close those of its tags; how many were touched."""
     work.stamp[0] += 1
     stamp = work.stamp[0]
@@ -76,7 +76,7 @@ def _weigh(level: Any, label: Any, work: Any, v: Any) -> Any:
 
 
 @kernel(inline=True)
-def _open(level: Any, clusters: Any, work: Any, v: Any, c: Any) -> Any:
+def is_open(level: Any, clusters: Any, work: Any, v: Any, c: Any) -> Any:
     """Whether v may be in cluster c, beside its edges."""
     if work.barred[c] == work.stamp[0]:
         return False
@@ -88,7 +88,7 @@ def _open(level: Any, clusters: Any, work: Any, v: Any, c: Any) -> Any:
 
 
 @kernel(inline=True)
-def _put(level: Any, clusters: Any, v: Any, c: Any) -> None:
+def put(level: Any, clusters: Any, v: Any, c: Any) -> None:
     clusters.label[v] = c
     clusters.total[c] += level.size[v]
     for row in range(level.codes.shape[0]):
@@ -98,7 +98,7 @@ def _put(level: Any, clusters: Any, v: Any, c: Any) -> None:
 
 
 @kernel(inline=True)
-def _take(level: Any, clusters: Any, v: Any) -> None:
+def take(level: Any, clusters: Any, v: Any) -> None:
     c = clusters.label[v]
     clusters.total[c] -= level.size[v]
     for row in range(level.codes.shape[0]):
@@ -124,7 +124,7 @@ def move_nodes(
         waiting[v] = False
         own = clusters.label[v]
         size = level.size[v]
-        n_touched = _weigh(level, clusters.label, work, v)
+        n_touched = weigh(level, clusters.label, work, v)
         steps -= 4 + level.starts[v + 1] - level.starts[v]
         now = level.default * size * (clusters.total[own] - size)
         if work.seen[own] == work.stamp[0]:
@@ -135,12 +135,12 @@ def move_nodes(
             if c == own:
                 continue
             value = work.gain[c] + level.default * size * clusters.total[c]
-            if value > best and _open(level, clusters, work, v, c):
+            if value > best and is_open(level, clusters, work, v, c):
                 best, at = value, c
         if not best > now + RELATIVE * (abs(best) + abs(now)):
             continue
         gained += best - now
-        _take(level, clusters, v)
+        take(level, clusters, v)
         if clusters.total[own] <= 0.5:
             clusters.free[clusters.n_free[0]] = own
             clusters.n_free[0] += 1
@@ -148,7 +148,7 @@ def move_nodes(
         if at < 0:
             clusters.n_free[0] -= 1
             at = clusters.free[clusters.n_free[0]]
-        _put(level, clusters, v, at)
+        put(level, clusters, v, at)
         for e in range(level.starts[v], level.starts[v + 1]):
             u = level.ends[e]
             if clusters.label[u] != at and not waiting[u]:
@@ -172,7 +172,7 @@ def refine_clusters(
         size = level.size[v]
         if inner.total[own] > size + 0.5:
             continue
-        n_touched = _weigh(level, inner.label, work, v)
+        n_touched = weigh(level, inner.label, work, v)
         best, at = 0.0, -1
         for t in range(n_touched):
             c = work.touched[t]
@@ -180,11 +180,11 @@ def refine_clusters(
             if c == own or label[c] != label[v]:
                 continue
             value = work.gain[c] + level.default * size * inner.total[c]
-            if value > best and _open(level, inner, work, v, c):
+            if value > best and is_open(level, inner, work, v, c):
                 best, at = value, c
         if at >= 0:
-            _take(level, inner, v)
-            _put(level, inner, v, at)
+            take(level, inner, v)
+            put(level, inner, v, at)
 
 
 @kernel

@@ -1,0 +1,121 @@
+"""Scores of pairs, as they are given: read, checked and added up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coterie._arrays import Floats, Index
+from coterie.base import negative_entry, symmetric
+from coterie.constraints import Constraints
+from coterie.exceptions import ParameterError
+from coterie.graph._correlation.signed_graph import SignedGraph, signed_graph
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """What is said of pairs of items: attract or repel, and how much.
+
+    Attributes
+    ----------
+    net : CSR matrix
+        Attraction less repulsion of each listed pair, symmetric; pairs that are not stored weigh `default`.
+    unavoidable : float
+        What pairs that both attract and repel cost in any case.
+    forced : Constraints
+        Pairs of infinite weight.
+    """
+
+    net: Any
+    default: float
+    unavoidable: float
+    forced: Constraints
+    sums_to_one: bool = False  # whether attraction and repulsion of every pair do
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return int(self.net.shape[0])
+
+    def graph(self) -> SignedGraph:
+        """The graph over items, nothing else known."""
+        return signed_graph(self.net, self.default, Constraints(n_items=self.n_items))
+
+    def cost(self, labels: Index) -> float:
+        """The weight of advice that labels go against."""
+        return self.unavoidable + self.graph().cost(np.unique(labels, return_inverse=True)[1])
+
+    def total(self) -> float:
+        """The weight of all advice: agreements and disagreements."""
+        n = self.n_items
+        unlisted = 0.5 * (n * (n - 1.0) - self.net.nnz)
+        return 2.0 * self.unavoidable + 0.5 * float(np.abs(self.net.data).sum()) - self.default * unlisted
+
+    def listed(self) -> tuple[Index, Index, Floats]:
+        """Listed pairs, i < j, and their weights."""
+        cells = sparse.triu(self.net, 1, format="coo")
+        return cells.row, cells.col, cells.data
+
+
+def read_advice(X: Any, X_minus: Any, default: float) -> Advice:
+    """Check a matrix of signed weights, or two of attractions and repulsions."""
+    if default > 0:
+        raise ParameterError(
+            f"default={default:g}: pairs that are not listed may repel or say nothing, not attract; list "
+            "those that attract.",
+            "default",
+        )
+    plus, forced = _read(X, "X")
+    if X_minus is None:
+        return Advice(plus, float(default), 0.0, forced)
+    minus, barred = _read(X_minus, "X_minus")
+    if minus.shape != plus.shape:
+        raise ValueError(
+            f"X_minus has shape {minus.shape}, and X {plus.shape}; give one weight a pair in each."
+        )
+    for name, matrix in (("X", plus), ("X_minus", minus)):
+        below = negative_entry(matrix)
+        if below is not None:
+            raise ValueError(f"{name} holds attractions or repulsions beside the other; {below}.")
+    both = plus.minimum(minus)
+    forced = forced | Constraints(None, barred.must_link, n_items=plus.shape[0], hard=True)
+    # a pair that is listed in one of the two is listed
+    n, summed = plus.shape[0], plus + minus
+    ones = summed.nnz == n * (n - 1) and bool(np.allclose(summed.data, 1.0))
+    return Advice(_listed_in_both(plus, minus), float(default), 0.5 * float(both.sum()), forced, ones)
+
+
+def _listed_in_both(plus: Any, minus: Any) -> Any:
+    cells = [matrix.tocoo() for matrix in (plus, minus)]
+    data = np.concatenate([cells[0].data, -cells[1].data])
+    row, column = (np.concatenate([getattr(one, name) for one in cells]) for name in ("row", "col"))
+    return sparse.coo_matrix((data, (row, column)), plus.shape).tocsr()
+
+
+def _read(X: Any, name: str) -> tuple[Any, Constraints]:
+    """A symmetric CSR matrix of finite weights without a diagonal, and the pairs of infinite weight."""
+    n = X.shape[0]
+    if X.ndim != 2 or X.shape[1] != n:
+        raise ValueError(f"{name} must be square, a row and a column an item; it has shape {X.shape}.")
+    if sparse.issparse(X):
+        cells = X.tocoo()
+        row, column, data = cells.row, cells.col, cells.data.astype(np.float64)
+    else:
+        row, column = (grid.ravel() for grid in np.indices(X.shape))
+        data = np.asarray(X, dtype=np.float64).ravel()
+    odd = np.isnan(data) | (np.isinf(data) & (row == column))
+    if odd.any():
+        at = int(np.argmax(odd))
+        raise ValueError(f"{name}[{row[at]}, {column[at]}] is {data[at]}; a weight is a number.")
+    outer = row != column
+    row, column, data = row[outer], column[outer], data[outer]
+    infinite = np.isinf(data)
+    pairs = np.column_stack([row, column])
+    must, cannot = pairs[infinite & (data > 0)], pairs[infinite & (data < 0)]
+    forced = Constraints(must, cannot, n_items=n, hard=True)
+    data = np.where(infinite, 0.0, data)
+    matrix = sparse.coo_matrix((data, (row, column)), (n, n)).tocsr()
+    return symmetric(matrix, f"{name} (weights of pairs)"), forced

@@ -1,0 +1,188 @@
+"""One fit of correlation clustering: starts of the algorithm, the search behind it, small parts, the bound."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from coterie._arrays import Index
+from coterie.base import Step
+from coterie.constraints import Constraints
+from coterie.exceptions import DeadEndError
+from coterie.graph._correlation.fixed_number import best_of_k, into_k
+from coterie.graph._correlation.programs import solve_ilp, solve_lp
+from coterie.graph._correlation.roundings import cautious, cgw, lp_pivot, pivot, region, trivial
+from coterie.graph._correlation.search import one_pass
+from coterie.graph._correlation.signed_graph import SignedGraph
+from coterie.graph._correlation.small_parts import MOST_NODES, best_partition
+
+sdp_rounding = sdp_vectors = two = triple_packing = None
+
+# Units up to which "auto" solves the linear program for the bound; above the second one start is made.
+_LP_UNITS, _ONE_START_ABOVE, _STARTS = 60, 20_000, 10
+# What each algorithm promises for complete input of weights 1 and -1; for attractions and repulsions that add
+# up to 1; without hard constraints.
+_COMPLETE = {"pivot": 3.0, "lp-pivot": 2.5, "cgw": 4.0, "cautious": 9.0 * (44.0**2 + 1.0)}
+_PROBABILITIES = {"pivot": 5.0, "lp-pivot": 2.5}
+_AGREEMENTS = {"trivial": 0.5, "sdp": 0.7664}
+# Algorithms that chance plays a part in.
+_RANDOM = {"auto", "local", "pivot", "cgw", "lp-pivot"}
+
+
+class Ended(NamedTuple):
+    """Where a start ended: labels of units, what they cost, the costs on the way, and whether it was done."""
+
+    label: Index
+    objective: float
+    history: list[float]
+    converged: bool
+
+
+class Run:
+    """A fit, by the parameters of the estimator."""
+
+    def __init__(self, model: Any, graph: SignedGraph, hard: Constraints, rng: Any, begin: float) -> None:
+        self._model, self._graph, self._hard, self._rng = model, graph, hard, rng
+        limit = model.time_limit
+        self._until = math.inf if limit is None else begin + limit
+        self._lp: Any = None
+        self._bound: float | None = None  # of the integer program
+        self._algorithm, self._k = model.algorithm, model.n_clusters
+        starts = 1 if graph.n > _ONE_START_ABOVE else _STARTS
+        starts = starts if model.n_init == "auto" else model.n_init
+        self.n_starts = starts if self._algorithm in _RANDOM else 1
+
+    def start(self, number: int, step: Step) -> Ended:
+        """The algorithm once, and the search behind it."""
+        graph, rng, model = self._graph, self._rng, self._model
+        label = self._own_answer(number)
+        cost, converged = graph.cost(label), True
+        history = [cost]
+        if self._algorithm in ("auto", "local") or model.refine:
+            while True:
+                label, gained = one_pass(graph.level, label, rng)
+                cost -= gained
+                history.append(cost)
+                stop = step(cost) or time.monotonic() > self._until
+                if stop or gained <= max(model.tol, 1e-12) * abs(cost):
+                    converged = not stop
+                    break
+        if self._k is not None:
+            label = self._exactly(label)
+            history = [*history[-1:], graph.cost(label)]
+        return Ended(label, graph.cost(label), history, converged)
+
+    def _own_answer(self, number: int) -> Index:
+        graph, rng = self._graph, self._rng
+        if self._algorithm in ("auto", "local", "exact"):
+            return np.arange(graph.n) if number == 0 else pivot(graph, rng.permutation(graph.n))
+        if self._algorithm == "pivot":
+            return pivot(graph, rng.permutation(graph.n))
+        if self._algorithm in ("region", "cgw", "lp-pivot"):
+            self._lp = solve_lp(graph) if self._lp is None else self._lp
+            if self._algorithm == "region":
+                return region(graph, self._lp.x)
+            if self._algorithm == "cgw":
+                return cgw(graph, self._lp.x, rng.permutation(graph.n))
+            return lp_pivot(graph, self._lp.x, rng)
+        if self._algorithm == "sdp":
+            return sdp_rounding(graph, sdp_vectors(graph), rng)
+        if self._algorithm == "two":
+            return two(graph, rng)
+        return {"trivial": trivial, "cautious": cautious}[self._algorithm](graph)
+
+    def _exactly(self, label: Index) -> Index:
+        """Labels with the number of clusters that was asked for."""
+        found = into_k(self._graph.level, label, self._k, self._rng)
+        if found is None:
+            # the clusters leave no room for some unit: begin at labels that are known to be legal
+            witness = self._hard.check(self._k).witness
+            if witness is None:
+                raise DeadEndError(
+                    f"no {self._k} clusters that keep what must hold were found; raise n_init, or take "
+                    'algorithm="exact".'
+                )
+            first = np.unique(self._graph.unit, return_index=True)[1]
+            found = np.unique(np.asarray(witness)[first], return_inverse=True)[1]
+            found = into_k(self._graph.level, found, self._k, self._rng)
+        return best_of_k(self._graph.level, found, self._k, self._rng)[0]
+
+    def finish(self, best: Ended) -> Ended:
+        """Small parts and integer programs, beginning with the best start."""
+        label = best.label
+        if self._algorithm == "auto" and self._k is None:
+            label = self._small_parts(label)[0]
+        elif self._algorithm == "exact":
+            left = None if math.isinf(self._until) else max(1.0, self._until - time.monotonic())
+            found = solve_ilp(self._graph, label, n_clusters=self._k, time_limit=left)
+            label, self._bound = found.label, found.bound
+        cost = self._graph.cost(label)
+        if cost < best.objective:
+            best = best._replace(label=label, objective=cost, history=[*best.history, cost])
+        return best
+
+    def _small_parts(self, label: Index) -> tuple[Index, float, Index]:
+        """Labels that are the best in small parts; what these cost in all; the units of the other parts."""
+        graph = self._graph
+        label, cost, others = label.copy(), 0.0, []
+        number = graph.n  # labels beyond those in use
+        for units in graph.parts():
+            if len(units) == 1:
+                continue
+            if len(units) > MOST_NODES:
+                others.append(units)
+                continue
+            part = graph.only(units)
+            now = part.cost(np.unique(label[units], return_inverse=True)[1])
+            if now > 0:
+                best = best_partition(part.weights())
+                least = part.cost(best)
+                if least < now * (1.0 - 1e-12):
+                    label[units] = number + best
+                    number += len(units)
+                    now = least
+            cost += now
+        return label, cost, np.concatenate(others) if others else np.empty(0, dtype=np.int64)
+
+    def bound(self, best: Ended) -> tuple[str | None, float]:
+        """A lower bound on the cost of the graph, and how it was found."""
+        model, graph = self._model, self._graph
+        if model.bound is None:
+            return None, 0.0
+        if self._bound is not None:
+            proven = self._bound >= best.objective * (1.0 - 1e-9)
+            return ("exact" if proven else "lp"), self._bound
+        if model.bound == "pairs":
+            return "pairs", 0.0
+        _, cost, rest = self._small_parts(best.label)
+        if not len(rest):
+            return ("exact" if cost >= best.objective * (1.0 - 1e-9) else "lp"), cost
+        others = graph.only(rest)
+        largest = max(len(units) for units in others.parts())
+        if model.bound == "lp" or (model.bound == "auto" and largest <= _LP_UNITS):
+            value = self._lp.value if self._lp is not None else cost + solve_lp(others).value
+            return ("exact" if value >= best.objective * (1.0 - 1e-6) else "lp"), value
+        return "packing", cost + triple_packing(others, self._rng)
+
+    def guarantee(self, advice: Any, soft: bool) -> float | None:
+        """The factor that the algorithm promises for such input."""
+        if self._k is not None or soft:
+            return None
+        if self._algorithm == "exact":
+            return 1.0
+        if self._algorithm == "region":
+            return 4.0 * math.log(self._graph.n + 1.0) + 1.0
+        if self._hard:
+            return None
+        if self._algorithm in _AGREEMENTS:
+            return _AGREEMENTS[self._algorithm]
+        n = advice.n_items
+        all_listed = advice.net.nnz == n * (n - 1)
+        if (all_listed or advice.default == -1) and (np.abs(advice.net.data) == 1).all():
+            return _COMPLETE.get(self._algorithm)
+        if all_listed and advice.sums_to_one:
+            return _PROBABILITIES.get(self._algorithm)
+        return None

@@ -1,0 +1,173 @@
+"""CorrelationClustering: against all partitions, exactly k, soft and hard constraints, disputes, bad input."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from coterie import Constraints, CorrelationClustering, InfeasibleConstraintsError
+from coterie.exceptions import ParameterError
+from coterie.graph._correlation.search import improve_partition
+from coterie.graph._correlation.signed_graph import signed_graph
+from tests.marks import few_of, outvoted
+from tests.oracles.correlation import all_partitions, disagreements
+
+WEIGHT = 0.7
+
+
+def problem(seed, with_constraints):
+    """Some signed weights of a few items, listed or not; and constraints of all kinds, hard and soft."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 8))
+    W = np.triu(np.round(rng.normal(size=(n, n)), 2) * (rng.uniform(size=(n, n)) < 0.7), 1)
+    default = float(rng.choice([0.0, -0.3, -1.0]))
+    truth = rng.integers(0, 3, n)
+    known = Constraints(n_items=n)
+    if with_constraints:
+        pairs = rng.permutation(np.column_stack(np.triu_indices(n, 1)))[:3]
+        same = truth[pairs[:, 0]] == truth[pairs[:, 1]]
+        known = Constraints(
+            pairs[same],
+            pairs[~same],
+            n_items=n,
+            hard=rng.uniform(size=len(pairs)) < 0.5,
+            weight=rng.uniform(0.5, 2.0, len(pairs)),
+        )
+        known = known | Constraints.across([None if rng.uniform() < 0.4 else int(x) for x in truth])
+        if rng.uniform() < 0.5:
+            frames = [int((truth[:i] == truth[i]).sum()) for i in range(n)]
+            known = known | Constraints.distinct(frames)
+    return sparse.csr_matrix(W + W.T), default, known
+
+
+def objective(X, default, known, labels):
+    """By definition: disagreements, and the soft constraints that are broken."""
+    broken = known.violations(labels)
+    soft = sum(float(t.strength[~t.hard].sum()) for t in (broken.must_link, broken.cannot_link))
+    return disagreements(X, labels, default) + WEIGHT * soft
+
+
+@outvoted
+@few_of(12, 250)
+@pytest.mark.parametrize("with_constraints", [False, True])
+def test_no_partition_is_better(numbers, with_constraints, seed):
+    for number in numbers:
+        X, default, known = problem([seed, number], with_constraints)
+        legal = [p for p in all_partitions(X.shape[0]) if not known.only_hard().violations(p).n_broken]
+        for k in (None, 2, 3):
+            model = CorrelationClustering(k, default=default, weight=WEIGHT, random_state=0)
+            costs = [objective(X, default, known, p) for p in legal if k in (None, p.max() + 1)]
+            if not costs:
+                with pytest.raises((InfeasibleConstraintsError, ParameterError)):
+                    model.fit(X, constraints=known)
+                continue
+            model.fit(X, constraints=known)
+            assert model.objective_ == pytest.approx(objective(X, default, known, model.labels_), abs=1e-9)
+            assert model.lower_bound_ - 1e-9 <= min(costs) <= model.objective_ + 1e-9
+            assert model.disagreements_ == pytest.approx(disagreements(X, model.labels_, default), abs=1e-9)
+            if k is None:
+                assert model.objective_ == pytest.approx(min(costs), abs=1e-9)
+                assert model.bound_ == "exact"
+                assert (np.diff(model.history_) <= 1e-9).all()
+            else:
+                assert len(np.unique(model.labels_)) == k
+
+
+@few_of(5, 60)
+def test_identities(numbers, seed):
+    """Section 3: agreements, disagreements and what is kept together make up all there is."""
+    for number in numbers:
+        X, default, _ = problem([seed, number, 1], False)
+        model = CorrelationClustering(default=default, random_state=0).fit(X)
+        full = np.where(X.toarray() != 0, X.toarray(), default)
+        upper = full[np.triu_indices(len(full), 1)]
+        same = (model.labels_[:, None] == model.labels_)[np.triu_indices(len(full), 1)]
+        attract, repel, kept = upper[upper > 0].sum(), -upper[upper < 0].sum(), upper[same].sum()
+        assert model.disagreements_ == pytest.approx(attract - kept, abs=1e-9)
+        assert model.agreements_ == pytest.approx(repel + kept, abs=1e-9)
+
+
+def test_no_single_move_gains_at_the_end(seed):
+    rng = np.random.default_rng(seed)
+    W = np.triu(rng.normal(size=(60, 60)), 1)
+    graph = signed_graph(sparse.csr_matrix(W + W.T), 0.0, Constraints(n_items=60))
+    label, cost = improve_partition(graph.level, np.arange(60), rng, 0.0, graph.cost(np.arange(60)))
+    assert graph.cost(label) == pytest.approx(cost)
+    for v in range(60):
+        for c in range(61):
+            moved = label.copy()
+            moved[v] = c
+            assert graph.cost(moved) >= cost - 1e-9
+
+
+def test_scale_and_order_change_nothing(seed):
+    X, default, known = problem([seed, 7], True)
+    n = X.shape[0]
+    one = CorrelationClustering(default=default, random_state=0).fit(X, constraints=known.only_hard())
+    scaled = CorrelationClustering(default=1e6 * default, random_state=0)
+    scaled.fit(1e6 * X, constraints=known.only_hard())
+    np.testing.assert_array_equal(one.labels_, scaled.labels_)
+    assert scaled.objective_ == pytest.approx(1e6 * one.objective_)
+    order = np.random.default_rng(0).permutation(n)
+    moved = CorrelationClustering(default=default, random_state=0)
+    moved.fit(X[order][:, order], constraints=known.only_hard()[order])
+    assert moved.objective_ == pytest.approx(one.objective_)
+
+
+def test_attractions_alone_and_repulsions_alone():
+    W = np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 2], [0, 0, 2, 0]])
+    np.testing.assert_array_equal(CorrelationClustering().fit(sparse.csr_matrix(W)).labels_, [0, 0, 1, 1])
+    alone = CorrelationClustering().fit(-np.ones((4, 4)))
+    assert (alone.disagreements_, len(set(alone.labels_))) == (0.0, 4)
+
+
+def test_both_attract_and_repel():
+    plus, minus = np.zeros((2, 3, 3))
+    plus[0, 1] = plus[1, 0] = 3.0
+    minus[0, 1] = minus[1, 0] = 1.0
+    minus[1, 2] = minus[2, 1] = 2.0
+    model = CorrelationClustering().fit(plus, X_minus=minus)
+    np.testing.assert_array_equal(model.labels_, [0, 0, 1])
+    assert (model.disagreements_, model.unavoidable_, model.agreements_) == (1.0, 1.0, 5.0)
+    assert model.lower_bound_ == 1.0
+    with pytest.raises(ValueError, match=r"X\[0, 1\] is -3"):
+        CorrelationClustering().fit(-plus, X_minus=minus)
+
+
+def test_infinite_weights_hold():
+    W = np.array([[0, np.inf, -1.0], [np.inf, 0, 5.0], [-1.0, 5.0, 0]])
+    np.testing.assert_array_equal(CorrelationClustering().fit(W).labels_, [0, 0, 0])
+    W[1, 2] = W[2, 1] = -np.inf
+    np.testing.assert_array_equal(CorrelationClustering().fit(W).labels_, [0, 0, 1])
+    W[0, 2] = W[2, 0] = np.inf
+    with pytest.raises(InfeasibleConstraintsError):
+        CorrelationClustering().fit(W)
+
+
+def test_disputed_are_told_by_id():
+    W = np.array([[0, 5.0, 4.0], [5.0, 0, -3.0], [4.0, -3.0, 0]])
+    ids = Constraints(n_items=3, ids=["ann", "bob", "cleo"])
+    model = CorrelationClustering(random_state=0).fit(W, constraints=ids)
+    assert model.disputed() == [("bob", "cleo", -3.0, "joined")]
+    text = model.account().sections[0]
+    assert "bob and cleo: -3, joined" in text.listed
+    assert "3" in text.text
+
+
+def test_bad_input():
+    W = np.zeros((3, 3))
+    with pytest.raises(ParameterError, match="default=1"):
+        CorrelationClustering(default=1.0).fit(W)
+    with pytest.raises(ValueError, match=r"X\[0, 2\] is 1, but X\[2, 0\] is 0"):
+        CorrelationClustering().fit(np.array([[0, 0, 1.0], [0, 0, 0], [0, 0, 0]]))
+    with pytest.raises(ValueError, match=r"X\[1, 2\] is nan"):
+        CorrelationClustering().fit(np.array([[0, 0, 1.0], [0, 0, np.nan], [1, np.nan, 0]]))
+    with pytest.raises(ValueError, match="square"):
+        CorrelationClustering().fit(np.zeros((3, 2)))
+    with pytest.raises(ParameterError, match="n_clusters=4, but there are 3 items"):
+        CorrelationClustering(4).fit(W)
+    with pytest.warns(UserWarning, match="all weights are 0"):
+        model = CorrelationClustering().fit(W)
+    assert len(set(model.labels_)) == 3
+    contradiction = Constraints([(0, 1), (1, 2)], [(0, 2)], n_items=3, hard=True)
+    with pytest.raises(InfeasibleConstraintsError, match="0"):
+        CorrelationClustering().fit(W, constraints=contradiction)
