@@ -137,6 +137,7 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         source="Immorlica and Wirth, chapter 13; Bansal, Blum and Chawla 2004",
     )
     works_on_pairs = True
+    wants = "weights"
     parameter_rules: ClassVar[Any] = {
         "n_clusters": whole(1) | one_of(None),
         "algorithm": one_of("auto", "local", *_OF_THE_CHAPTER),

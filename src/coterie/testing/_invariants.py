@@ -23,6 +23,7 @@ from coterie.constraints import Constraints
 from coterie.testing._problems import (
     blobs,
     fitted,
+    given_form,
     given_start,
     needs,
     needs_features,
@@ -44,10 +45,6 @@ _NUMBERS_OF_ITEMS = {"linkage_", "children_", "medoid_indices_", "sample_indices
 # cells of a sparse matrix that is not written out
 _LARGE_TABLE = 10_000_000
 _OF_EACH_FIT = {"n_iter_", "history_"}
-
-
-def _given(estimator: Any, X: Any) -> Any:
-    return euclidean_distances(X) if takes_distances(estimator) else X
 
 
 def _left_by(model: Any) -> dict[str, Any]:
@@ -92,7 +89,7 @@ def _start(estimator: Any, X: Any, items: Any = (0, 1, 2)) -> dict[str, Any]:
 def check_same_seed_same_labels(estimator: Any) -> None:
     """Two fits from one seed agree to the last digit, and a second fit of the same object too."""
     X, _, known = overlapping(estimator)
-    X = _given(estimator, X)
+    X = given_form(estimator, X)
     first = fitted(ready(estimator), X, known)
     again = fitted(estimator, X, known)
     _assert_same(first, again, "two fits from one seed", tol=0.0)
@@ -109,7 +106,7 @@ def check_permuted_items(estimator: Any) -> None:
     X, truth = blobs()
     order = np.random.default_rng(2).permutation(len(X))
     known = true_constraints(truth, estimator.constraint_kinds)
-    model = fitted(ready(estimator), _given(estimator, X[order]), known[order])
+    model = fitted(ready(estimator), given_form(estimator, X[order]), known[order])
     assert same_partition(model.labels_, truth[order]), "permuted items give another partition"
 
 
@@ -133,9 +130,9 @@ def check_permuted_items_from_one_start(estimator: Any) -> None:
 def _check_permuted(estimator: Any, X: Any, start: Any, known: Any, seed: int) -> None:
     items = np.random.default_rng(seed).permutation(len(X))
     moved = X[items], None if known is None else known[items]
-    one = fitted(estimator, _given(estimator, X), known, **_start(estimator, X, start))
+    one = fitted(estimator, given_form(estimator, X), known, **_start(estimator, X, start))
     words = _start(estimator, moved[0], np.argsort(items)[start])
-    other = fitted(estimator, _given(estimator, moved[0]), moved[1], **words)
+    other = fitted(estimator, given_form(estimator, moved[0]), moved[1], **words)
     _assert_same(one, other, "permuted items", items=items, without=_OF_EACH_FIT)
 
 
@@ -143,10 +140,10 @@ def check_renumbered_start(estimator: Any) -> None:
     """The clusters of a given start keep its numbers, and the start is not changed in place."""
     X, _, known = overlapping(ready(estimator))
     turn, before, words = np.array([2, 0, 1]), _start(estimator, X), _start(estimator, X)
-    one = fitted(estimator, _given(estimator, X), known, **words)
+    one = fitted(estimator, given_form(estimator, X), known, **words)
     for name, value in before.items():
         assert np.array_equal(value, words[name]), f"{name} was changed in place"
-    other = fitted(estimator, _given(estimator, X), known, **_start(estimator, X, turn))
+    other = fitted(estimator, given_form(estimator, X), known, **_start(estimator, X, turn))
     assert np.array_equal(turn[other.labels_], one.labels_), "clusters do not keep the numbers of the start"
     for name in ("cluster_centers_", "means_", "weights_"):
         if hasattr(one, name):
@@ -205,7 +202,7 @@ def _check_moved(estimator: Any, cases: list[tuple[float, float]]) -> None:
 def check_any_layout(estimator: Any) -> None:
     """Rows in any order of memory, strided, read only, whole numbers or lists are the same rows."""
     X, _, known = overlapping(ready(estimator))
-    X = np.round(_given(estimator, X))
+    X = np.round(given_form(estimator, X))
     X[(X == 0).all(axis=1)] = 1.0
     plain = fitted(estimator, X, known)
     frozen, wide = X.copy(), np.zeros((len(X), 2 * X.shape[1]))
@@ -226,7 +223,7 @@ def check_float32_is_kept(estimator: Any) -> None:
     """Half the memory stays half the memory, in centres and transformed data, and the answer is the same."""
     X, truth = blobs()
     known = true_constraints(truth, estimator.constraint_kinds)
-    single = _given(estimator, X).astype(np.float32)
+    single = given_form(estimator, X).astype(np.float32)
     wide = fitted(ready(estimator), single.astype(np.float64), known)
     layouts = [single, single.astype(np.float64), *([] if takes_distances(estimator) else [X.astype(int)])]
     for given in layouts:
@@ -275,7 +272,7 @@ def check_scaled_sample_weight(estimator: Any) -> None:
     needs_sample_weight(estimator)
     for seed in range(3):
         X, _, known = overlapping(ready(estimator), seed)
-        X = _given(estimator, X)
+        X = given_form(estimator, X)
         weight = np.random.default_rng(seed).exponential(size=len(X)) ** 3
         plain = fitted(estimator, X, known).labels_
         for ones in (np.ones(len(X)), 1, 1.0):
@@ -318,8 +315,8 @@ def _check_repeated(estimator: Any, X: Any, weight: Any, known: Any, without: An
     copies = [(first[i], first[i] + c) for i in known.constrained_items for c in range(1, weight[i])]
     again = again | Constraints(copies, n_items=len(item), hard=True)
     start, start_again = _start(estimator, X), _start(estimator, X[item], first[:3])
-    weighted = fitted(estimator, _given(estimator, X), known, sample_weight=weight, **start)
-    repeated = fitted(estimator, _given(estimator, X[item]), again, **start_again)
+    weighted = fitted(estimator, given_form(estimator, X), known, sample_weight=weight, **start)
+    repeated = fitted(estimator, given_form(estimator, X[item]), again, **start_again)
     assert np.array_equal(weighted.labels_[item], repeated.labels_), "weighted is not repeated"
     _assert_same(
         weighted, repeated, "weights for copies", without={"labels_", "sizes_", *_OF_EACH_FIT, *without}
@@ -359,7 +356,7 @@ def check_history(estimator: Any) -> None:
         weight = np.random.default_rng(seed).integers(1, 4, size=len(X))
         more = {"sample_weight": weight} if weighted and seed % 2 else {}
         for limit in limits:
-            model = fitted(estimator, _given(estimator, X), known, **more, **limit)
+            model = fitted(estimator, given_form(estimator, X), known, **more, **limit)
             history = np.asarray(model.history_, dtype=float)
             assert history.ndim == 1, f"history_ has shape {history.shape}"
             assert len(history), "history_ is empty"
