@@ -250,7 +250,8 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         ids = self.constraints_.ids
         names = np.arange(len(self.labels_)) if ids is None else np.asarray(ids)
         return [
-            (names[i[at]], names[j[at]], float(weight[at]), "joined" if same[at] else "parted") for at in order
+            (names[i[at]], names[j[at]], float(weight[at]), "joined" if same[at] else "parted")
+            for at in order
         ]
 
     def account(self) -> Account:
@@ -267,14 +268,15 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
             key="scores",
             title="How far the scores are followed",
             text=f"The clusters go against scores of {self.disagreements_:,.6g}, of "
-            f"{self.disagreements_ + self.agreements_:,.6g} in all; no clusters that keep what must hold cost "
-            f"less than {self.lower_bound_:,.6g} (a gap of {self.gap_:.1%}). {how}",
+            f"{self.disagreements_ + self.agreements_:,.6g} in all; no clusters that keep what must hold "
+            f"cost less than {self.lower_bound_:,.6g} (a gap of {self.gap_:.1%}). {how}",
             heading="The dearest scores that they go against" if some else "",
             listed=tuple(f"{a} and {b}: {weight:+.4g}, {what}" for a, b, weight, what in some),
         )
         trace = Trace(self.history_, "The cost after each pass", step="pass", value="cost", stride=1.0)
         figures = {
-            name: getattr(self, f"{name}_") for name in ("disagreements", "agreements", "lower_bound", "bound")
+            name: getattr(self, f"{name}_")
+            for name in ("disagreements", "agreements", "lower_bound", "bound")
         }
         return replace(
             super().account(), trace=trace, price=Price(tells=False), sections=(section,), figures=figures

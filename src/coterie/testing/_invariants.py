@@ -14,7 +14,6 @@ from unittest import SkipTest
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
@@ -246,6 +245,7 @@ def check_sparse_is_dense(estimator: Any) -> None:
     """CSR and CSC input give what the same numbers give as a dense array; zeros may be stored."""
     needs(get_tags(estimator).input_tags.sparse, "a method that takes sparse input")
     X, _, known = overlapping(ready(estimator))
+    X = given_form(estimator, X)
     stored = sparse.csr_array(np.where(X == 0, 1.0, X))
     stored.data[X.ravel() == 0] = 0.0
     for words in _with_and_without_start(estimator, X):

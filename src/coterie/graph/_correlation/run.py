@@ -1,4 +1,4 @@
-"""One fit of correlation clustering: starts of the algorithm, the search behind it, small parts, the bound."""
+"""One fit of correlation clustering: starts of an algorithm, the search behind it, small parts, the bound."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from coterie.base import Step
 from coterie.constraints import Constraints
 from coterie.exceptions import DeadEndError
 from coterie.graph._correlation.fixed_number import best_of_k, into_k
+from coterie.graph._correlation.packing import triple_packing
 from coterie.graph._correlation.programs import solve_ilp, solve_lp
 from coterie.graph._correlation.roundings import cautious, cgw, lp_pivot, pivot, region, trivial
 from coterie.graph._correlation.search import one_pass
 from coterie.graph._correlation.signed_graph import SignedGraph
 from coterie.graph._correlation.small_parts import MOST_NODES, best_partition
-
-sdp_rounding = sdp_vectors = two = triple_packing = None
+from coterie.graph._correlation.two_clusters import sdp_rounding, sdp_vectors, two
 
 # Units up to which "auto" solves the linear program for the bound; above the second one start is made.
 _LP_UNITS, _ONE_START_ABOVE, _STARTS = 60, 20_000, 10
@@ -28,6 +28,8 @@ _LP_UNITS, _ONE_START_ABOVE, _STARTS = 60, 20_000, 10
 _COMPLETE = {"pivot": 3.0, "lp-pivot": 2.5, "cgw": 4.0, "cautious": 9.0 * (44.0**2 + 1.0)}
 _PROBABILITIES = {"pivot": 5.0, "lp-pivot": 2.5}
 _AGREEMENTS = {"trivial": 0.5, "sdp": 0.7664}
+# Draws of hyperplanes.
+_DRAWS = 100
 # Algorithms that chance plays a part in.
 _RANDOM = {"auto", "local", "pivot", "cgw", "lp-pivot"}
 
@@ -71,8 +73,9 @@ class Run:
                     converged = not stop
                     break
         if self._k is not None:
-            label = self._exactly(label)
-            history = [*history[-1:], graph.cost(label)]
+            begin = self._exactly(label)
+            label = best_of_k(graph.level, begin, self._k, rng)[0]
+            history = [graph.cost(begin), graph.cost(label)]
         return Ended(label, graph.cost(label), history, converged)
 
     def _own_answer(self, number: int) -> Index:
@@ -89,7 +92,7 @@ class Run:
                 return cgw(graph, self._lp.x, rng.permutation(graph.n))
             return lp_pivot(graph, self._lp.x, rng)
         if self._algorithm == "sdp":
-            return sdp_rounding(graph, sdp_vectors(graph), rng)
+            return sdp_rounding(graph, sdp_vectors(graph), rng, _DRAWS)
         if self._algorithm == "two":
             return two(graph, rng)
         return {"trivial": trivial, "cautious": cautious}[self._algorithm](graph)
@@ -108,7 +111,8 @@ class Run:
             first = np.unique(self._graph.unit, return_index=True)[1]
             found = np.unique(np.asarray(witness)[first], return_inverse=True)[1]
             found = into_k(self._graph.level, found, self._k, self._rng)
-        return best_of_k(self._graph.level, found, self._k, self._rng)[0]
+            assert found is not None  # a witness has no more clusters than asked for
+        return found
 
     def finish(self, best: Ended) -> Ended:
         """Small parts and integer programs, beginning with the best start."""

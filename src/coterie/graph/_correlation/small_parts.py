@@ -18,7 +18,7 @@ MOST_NODES = 12
 
 @kernel
 def fill_tables(weights: Any, within: Any, best: Any, choice: Any) -> None:
-    """What each subset weighs together and is worth at best, and the cluster of its lowest node; writes all."""
+    """What each subset weighs together and is worth at best, and its lowest node's cluster; writes all."""
     n = weights.shape[0]
     for mask in range(1, 1 << n):
         low = 0
