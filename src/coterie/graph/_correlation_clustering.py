@@ -74,7 +74,7 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         The search ends with a pass that lowers the cost by no more than this share.
     bound : {"auto", "lp", "packing", "pairs", None}, default "auto"
         How the lower bound is found: by the linear program, by packing of inconsistent triples, or only from
-        pairs that both attract and repel. "auto": the first for up to 60 items that hang together, else the
+        pairs that both attract and repel. "auto": the first for up to 100 items that hang together, else the
         second.
     time_limit : float, optional
         Seconds for "exact", and for further starts.

@@ -22,7 +22,7 @@ from coterie.graph._correlation.small_parts import MOST_NODES, best_partition
 from coterie.graph._correlation.two_clusters import sdp_rounding, sdp_vectors, two
 
 # Units up to which "auto" solves the linear program for the bound; above the second one start is made.
-_LP_UNITS, _ONE_START_ABOVE, _STARTS = 60, 20_000, 10
+_LP_UNITS, _ONE_START_ABOVE, _STARTS = 100, 20_000, 10
 # What each algorithm promises for complete input of weights 1 and -1; for attractions and repulsions that add
 # up to 1; without hard constraints.
 _COMPLETE = {"pivot": 3.0, "lp-pivot": 2.5, "cgw": 4.0, "cautious": 9.0 * (44.0**2 + 1.0)}
@@ -166,8 +166,9 @@ class Run:
             return ("exact" if cost >= best.objective * (1.0 - 1e-9) else "lp"), cost
         others = graph.only(rest)
         largest = max(len(units) for units in others.parts())
-        if model.bound == "lp" or (model.bound == "auto" and largest <= _LP_UNITS):
-            value = self._lp.value if self._lp is not None else cost + solve_lp(others).value
+        solved = self._lp is not None
+        if model.bound == "lp" or (model.bound == "auto" and (solved or largest <= _LP_UNITS)):
+            value = self._lp.value if solved else cost + solve_lp(others).value
             return ("exact" if value >= best.objective * (1.0 - 1e-6) else "lp"), value
         return "packing", cost + triple_packing(others, self._rng)
 
