@@ -61,39 +61,45 @@ class FormReader:
         if hasattr(type(graph), "columns"):  # of the class: a lazy frame would have to compute its own
             return self._of_frame(graph)
         if isinstance(graph, str | bytes | dict) or not hasattr(graph, "__iter__"):
-            columns = "columns i, j and weight" if self.weighted else "columns i and j"
-            rows = "triples (i, j, weight)" if self.weighted else "pairs of items"
-            function = "" if self.weighted else ", or a function of X that returns one of these"
+            listed = "columns i and j, a list of pairs of items, or a function of X that returns one of these"
+            listed = "columns i, j and weight, or a list of triples of these" if self.weighted else listed
             raise TypeError(
                 f"the graph is {graph!r}; give a sparse matrix, a NetworkX or igraph graph, a data frame "
-                f"with {columns}, a list of {rows}{function}."
+                f"with {listed}."
             )
         return self._of_array(graph)
 
     def of_cells(self, ends: Sequence[list[Any]], weights: Any, place: str) -> EdgeList:
         """The two ends of each edge as they were written, and weights; a complaint names the `place`."""
         rows = np.column_stack([self._rows(cells, place) for cells in ends])
-        numbers = _numbers(weights, place) if self.weighted else None
-        n_items = int(rows.max(initial=-1)) + 1 if self.n_items is None else self.n_items
-        return EdgeList(rows, numbers, False, n_items, self._names)
+        return self._stated(rows, weights, int(rows.max(initial=-1)) + 1, place)
 
-    @property
-    def _names(self) -> Sequence[Any] | None:
-        return None if self.ids is None else self.ids.values.tolist()
+    def _stated(
+        self, ends: IntArray, weights: Any, n_found: int, place: str = "edge", names: Any = None
+    ) -> EdgeList:
+        numbers = _numbers(weights, place) if self.weighted else None
+        names = names if self.ids is None else self.ids.values.tolist()
+        return EdgeList(ends, numbers, False, n_found if self.n_items is None else self.n_items, names)
 
     # ---- matrices -------------------------------------------------------------------------------------
 
     def _of_sparse(self, graph: Any) -> EdgeList:
-        n_items = self._check_square(graph.shape)
+        n = graph.shape[0] if self.n_items is None else self.n_items
+        if tuple(graph.shape) != (n, n):
+            raise ValueError(
+                f"the matrix of the graph has shape {tuple(graph.shape)}, but there are {n} items; it must "
+                f"be ({n}, {n}), rows and columns in the order of the items."
+            )
         if self.weighted:  # entries that are stored twice add up
             graph = graph.tocsr(copy=True)
             graph.sum_duplicates()
         entries = graph.tocoo()
-        ends = np.column_stack([entries.row, entries.col]).astype(np.int64)
-        keep = entries.data if entries.data.dtype == bool and not self.weighted else slice(None)
-        return self._of_entries(ends, entries.data, n_items, keep)
+        ends, values = np.column_stack([entries.row, entries.col]).astype(np.int64), entries.data
+        if values.dtype == bool and not self.weighted:
+            ends, values = ends[values], values[values]
+        return self._of_entries(ends, values, n)
 
-    def _of_entries(self, ends: IntArray, values: Any, n_items: int, keep: Any = slice(None)) -> EdgeList:
+    def _of_entries(self, ends: IntArray, values: Any, n_items: int) -> EdgeList:
         """Edges from the entries of a matrix; NaN and infinity may mean an edge or none."""
         if values.dtype.kind not in ("biuf" if self.weighted else "biufc"):
             raise TypeError(
@@ -108,16 +114,7 @@ class FormReader:
                 f"entry ({row}, {column}) of the graph is {value}: is that an edge? Give edges finite "
                 "values; where there is none, store nothing in a sparse matrix, or 0 in a dense one."
             )
-        return EdgeList(ends[keep], None, True, n_items, None)
-
-    def _check_square(self, shape: tuple[int, ...]) -> int:
-        n = shape[0] if self.n_items is None else self.n_items
-        if tuple(shape) != (n, n):
-            raise ValueError(
-                f"the matrix of the graph has shape {tuple(shape)}, but there are {n} items; it must be "
-                f"({n}, {n}), rows and columns in the order of the items."
-            )
-        return n
+        return EdgeList(ends, None, True, n_items, None)
 
     # ---- rows of a list, an array or a frame ----------------------------------------------------------
 
@@ -147,18 +144,15 @@ class FormReader:
         return self.of_cells(columns[:2], columns[2:] and columns[2], "edge")
 
     def _no_edges(self, rows: Any, shape: tuple[int, ...]) -> str:
-        width, n = 3 if self.weighted else 2, self.n_items
+        width, n = 3 if self.weighted else 2, self.n_items  # type: tuple[int, Any]
         if isinstance(rows, list):
             what = "a pair of items and its weight" if self.weighted else "a pair of items. Leave weights out"
             for number, row in enumerate(rows):
                 length = len(row) if hasattr(row, "__len__") and not isinstance(row, str) else None
                 if length not in (width, n):
                     return f"edge {number} of the graph is {row!r}: an edge is {what}."
-        size = "n, n" if n is None else f"{n}, {n}"
-        return (
-            f"the graph is an array of shape {shape}; give edges of shape (m, {width}), or a matrix of shape "
-            f"({size})."
-        )
+        edges, n = f"edges of shape (m, {width})", "n" if n is None else n
+        return f"the graph is an array of shape {shape}; give {edges}, or a matrix of shape ({n}, {n})."
 
     def _of_frame(self, frame: Any) -> EdgeList:
         import narwhals as nw
@@ -210,17 +204,14 @@ class FormReader:
     # ---- graphs of other libraries --------------------------------------------------------------------
 
     def _of_networkx(self, graph: Any) -> EdgeList:
-        nodes: list[Any] = list(graph.nodes)
-        names: Sequence[Any] | None
+        nodes, edges = list(graph.nodes), list(graph.edges(data=_WEIGHT, default=1))
+        names = None
         if self.n_items is None and not all(map(_is_whole, nodes)):  # the nodes are the items
-            rows, names = list(range(len(nodes))), nodes
+            row_of, names = {node: at for at, node in enumerate(nodes)}, nodes
         else:
-            rows = [self._row(node, f"node {at}") for at, node in enumerate(nodes)]
-            names = self._names
-        n_items = max(rows, default=-1) + 1 if self.n_items is None else self.n_items
-        row_of, edges = dict(zip(nodes, rows, strict=True)), list(graph.edges(data=_WEIGHT, default=1))
-        weights = _numbers([weight for *_, weight in edges], "edge") if self.weighted else None
-        return EdgeList(_pairs((row_of[a], row_of[b]) for a, b, _ in edges), weights, False, n_items, names)
+            row_of = {node: self._row(node, f"node {at}") for at, node in enumerate(nodes)}
+        ends, weights = _pairs((row_of[a], row_of[b]) for a, b, _ in edges), [edge[2] for edge in edges]
+        return self._stated(ends, weights, 1 + max(row_of.values(), default=-1), names=names)
 
     def _of_igraph(self, graph: Any) -> EdgeList:
         ends = _pairs(graph.get_edgelist())
@@ -234,8 +225,7 @@ class FormReader:
                 "pass `ids`."
             )
         given = graph.es[_WEIGHT] if _WEIGHT in graph.es.attributes() else [None] * len(ends)
-        weights = _numbers([1 if one is None else one for one in given], "edge") if self.weighted else None
-        return EdgeList(ends, weights, False, n_items, self._names)
+        return self._stated(ends, [1 if one is None else one for one in given], n_items)
 
 
 def _made_by(graph: Any, library: str) -> bool:

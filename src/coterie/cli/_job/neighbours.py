@@ -74,10 +74,6 @@ class PairScores:
         found = f"{self.path.name}: {count_of(n_scores, 'score')} of pairs{left}, {n_for:,} for together"
         return f"{found}. The columns only describe the clusters."
 
-    def facts(self) -> dict[str, Any]:
-        """The same for machines."""
-        return {"path": str(self.path.resolve()), "n_pairs": int(self.weights.nnz) // 2}
-
 
 def read_neighbours(path: Path, table: Table, id_column: str | None) -> NeighbourGraph:
     """Read the file: a table of pairs by row number or id, or a matrix of items by items."""

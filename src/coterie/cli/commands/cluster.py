@@ -234,7 +234,7 @@ def _plan(job: Job) -> dict[str, Any]:
             ],
         },
         "n_clusters": None if job.request.k_open and job.chosen_k is None else job.n_clusters,
-        "scores": None if job.scores is None else job.scores.facts(),
+        "scores": None if job.scores is None else str(job.scores.path.resolve()),
         "connected": None if job.neighbours is None else job.neighbours.facts(),
         "distance": job.distance_name,
         "method": method.name,
