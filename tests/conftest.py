@@ -41,6 +41,18 @@ def _compiled_at_once(request, monkeypatch):
         monkeypatch.setattr(kernels, "_MOST_STEPS", -1)
 
 
+@pytest.fixture
+def correlation(monkeypatch):
+    """The method for scores of pairs; a stand-in while it is not there, which saved models may name."""
+    from coterie import methods
+
+    if all(one.name != "CorrelationClustering" for one in methods.METHODS):
+        listed = [*methods.METHODS, methods.Method("tests.contract.stand_in:CorrelationClustering")]
+        monkeypatch.setattr(methods, "METHODS", listed)
+        monkeypatch.setattr("coterie.cli._job.saved._is_trusted", lambda name: True)
+    return methods.find_method("CorrelationClustering")
+
+
 def pytest_report_header(config):
     return f"seed of this run: COTERIE_TEST_SEED={os.environ['COTERIE_TEST_SEED']}"
 

@@ -24,6 +24,7 @@ from coterie.methods import (
 from coterie.testing import constrained_clusterers
 
 every_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+ROWS = [method for method in METHODS if method.wants == "rows"]
 
 
 def test_every_public_clusterer_is_listed_once():
@@ -39,6 +40,9 @@ def test_what_is_said_of_a_method_is_true(method):
     rules = set(kind.parameter_rules)
     assert set(method._rules) - {"self"} == rules
     assert (method.kinds, method.new_rows) == (kind.constraint_kinds, hasattr(kind, "predict"))
+    assert method.wants == kind.wants
+    given = kind().get_params()
+    assert method.needs_k == (given.get("n_clusters", given.get("n_components")) is not None)
     assert list(method._given) == list(inspect.signature(kind.fit).parameters)
     if "metric" in rules:
         assert method.metrics["sqeuclidean"] == inspect.signature(kind).parameters["metric"].default
@@ -70,6 +74,7 @@ def test_what_follows_from_a_class(name, expected):
 @every_method
 def test_every_method_can_be_built_and_fitted(method):
     X = np.abs(np.random.default_rng(0).normal(size=(30, 3)))
+    X = {"rows": X, "weights": X @ X.T - 2, "labels": (X > 1).astype(int)}[method.wants]
     for metric in method.metrics:
         model = method.build(2, metric=metric, random_state=0).fit(X)
         assert (model.account().certainty is not None) == hasattr(model, "responsibilities_")
@@ -81,7 +86,7 @@ def test_every_method_can_be_built_and_fitted(method):
         method.build(2, metric="manhattan")
 
 
-@pytest.mark.parametrize("method", [one for one in METHODS if "label" in one.kinds], ids=lambda one: one.name)
+@pytest.mark.parametrize("method", [one for one in ROWS if "label" in one.kinds], ids=lambda one: one.name)
 @pytest.mark.filterwarnings("ignore::coterie.exceptions.CoterieWarning")
 def test_clusters_have_the_numbers_and_names_of_the_labels(method):
     """Two of four clusters have labels, whose order is that of their names, not of the rows."""
@@ -257,6 +262,42 @@ def test_suitable_methods_leave_out_what_cannot_do_it():
     assert names == {"ConstrainedLinkage"}
     names = {method.name for method in suitable_methods(Task(6, None, PAIRS))}
     assert names == {"COPCobweb"}
+
+
+@pytest.mark.parametrize("k", [None, 2])
+def test_scores_of_pairs_are_for_methods_that_want_them(correlation, k):
+    task = Task(6, k, PAIRS | LABELS, given="weights")
+    assert [method.wants for method in suitable_methods(task)] == ["weights"] * len(suitable_methods(task))
+    assert correlation in suitable_methods(task)
+    assert correlation not in suitable_methods(Task(6, k, PAIRS))
+    choice = choose(task)
+    assert (choice.method, choice.reason) == (correlation, "scores of pairs are given")
+    assert "Scores of pairs: CorrelationClustering." in AUTO_RULE
+    assert (correlation.takes_k, correlation.needs_k, correlation.facts()["wants"]) == (
+        True,
+        False,
+        "weights",
+    )
+    assert correlation.build(k).n_clusters == k
+    assert correlation.refuses(Task(6, k)) == "takes scores of pairs, not rows of features"
+    assert find_method("PCKMeans").refuses(task) == "takes rows of features, not scores of pairs"
+    assert choose(Task(200_000, k, given="weights")).parameters == {"n_init": 1}
+
+
+def test_what_works_on_rows_refuses_methods_for_scores(correlation):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    known = Constraints.sample(np.arange(20) % 2, n_pairs=15, random_state=0)
+    found = coterie.compare(X, known, 2, methods=[correlation, "COPKMeans"], n_folds=2, library="polars")
+    status = dict(found.select("method", "status").rows())
+    assert status["CorrelationClustering"] == "takes scores of pairs, not rows of features"
+    model = correlation.estimator()
+    frame = coterie.compare(X, known, 2, methods=[model, "COPKMeans"], n_folds=2, library="polars")
+    assert dict(frame.select("method", "status").rows()) == status
+    for method in ("CorrelationClustering", model):
+        with pytest.raises(
+            ValueError, match="takes scores of pairs, not rows of features; it finds the number"
+        ):
+            coterie.choose_k(X, known, method=method)
 
 
 @pytest.mark.parametrize(

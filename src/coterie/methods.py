@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 __all__ = [
     *("AUTO_RULE", "DISTANCES", "METHODS", "Choice", "Distance", "Method", "Task"),
     *("choose", "find_distance", "find_method", "learned_words", "suitable_methods"),
-    *("table_of_distances", "table_of_methods"),
+    *("table_of_distances", "table_of_methods", "wrong_input"),
 ]
 
 AUTO_RULE = """\
+Scores of pairs: CorrelationClustering. Several clusterings of the same items: ConsensusClustering.
+Rows of features:
 1. Connected clusters (a graph of who is whose neighbour): ConstrainedLinkage; every constraint holds.
 2. Bounds on sizes: SizeConstrainedKMeans; every constraint holds too, or is weighed where 5 says so.
 3. Known labels and nothing else: ConstrainedSeedKMeans.
@@ -50,6 +52,10 @@ Above 100,000 items one start is made, not four."""
 
 # With more rows than this one start is made instead of four, unless the user asks for more.
 ONE_START_ABOVE = 100_000
+
+# What X can hold (`wants` of a class), in words, and the method to take for it where that is all to be said.
+_INPUTS = {"rows": "rows of features", "weights": "scores of pairs", "labels": "several clusterings"}
+_BY_INPUT = {"weights": "CorrelationClustering", "labels": "ConsensusClustering"}
 
 
 @dataclass(frozen=True)
@@ -148,9 +154,21 @@ class Method(Listed):
         return "connectivity" in self._rules
 
     @property
+    def wants(self) -> Literal["rows", "weights", "labels"]:
+        """What X holds."""
+        found: Any = ast.literal_eval(self._written["wants"])
+        return found
+
+    @property
     def takes_k(self) -> bool:
-        """Whether the number of clusters is said beforehand; otherwise the method finds it."""
+        """Whether the number of clusters can be said beforehand; otherwise the method finds it."""
         return bool({"n_clusters", "n_components"} & set(self._rules))
+
+    @property
+    def needs_k(self) -> bool:
+        """Whether it must be said; where it is None by default the method finds it, too."""
+        written = [self._rules[name] for name in ("n_clusters", "n_components") if name in self._rules]
+        return any(one is None or ast.unparse(one) != "None" for one in written)
 
     @property
     def starts(self) -> bool:
@@ -178,7 +196,7 @@ class Method(Listed):
 
     def facts(self) -> dict[str, Any]:
         """All of it, for machines."""
-        kept = ("statements", "connectivity", "takes_k", "starts", "weighted", "new_rows")
+        kept = ("statements", "wants", "connectivity", "takes_k", "needs_k", "starts", "weighted", "new_rows")
         listed = {name: sorted(getattr(self, name)) for name in ("bounds", "metrics")}
         return {**super().facts(), **{name: getattr(self, name) for name in kept}, **listed}
 
@@ -194,6 +212,8 @@ class Method(Listed):
 
     def refuses(self, task: Task, parameters: Mapping[str, Any] | None = None) -> str | None:
         """Why it cannot do `task` (with these parameters), in a few words; None if it can."""
+        if task.given != self.wants:
+            return wrong_input(self.wants, task.given)
         odd = task.kinds - self.kinds
         if odd:
             return f"takes no {', '.join(sorted(odd))} constraints"
@@ -251,6 +271,11 @@ def _arguments(function: ast.FunctionDef) -> dict[str, Any]:
     return dict(zip([one.arg for one in plain + named], defaults + function.args.kw_defaults, strict=True))
 
 
+def wrong_input(wants: str, given: str = "rows") -> str | None:
+    """That a method takes other input, in a few words; None if it is what it wants."""
+    return None if wants == given else f"takes {_INPUTS[wants]}, not {_INPUTS[given]}"
+
+
 def _bounded(bounds: frozenset[str]) -> list[str]:
     """What bounds are on; a minimum is one on sizes."""
     return sorted(bounds - {"minima"})
@@ -269,6 +294,7 @@ class Task:
     weighted: bool = False  # whether items have an importance
     n_features: int = 0  # 0: not known yet
     sparse: bool = False  # whether most values are zero and not stored
+    given: Literal["rows", "weights", "labels"] = "rows"  # what X holds, as in `Method.wants`
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -353,11 +379,13 @@ def learned_words(distance: Any) -> str:
 def suitable_methods(task: Task) -> tuple[Method, ...]:
     """All methods that take the constraints, bounds, graph and distance of `task`, in the order of the list.
 
-    Those that find the number of clusters are left out where one is asked for, and the others where none is.
+    Those that cannot be told the number of clusters are left out where one is asked for, and those that have
+    to be told where none is.
     Without bounds a method that then does the same as another one is left out; slow ones always are.
     """
     fitting = (method for method in METHODS if not method.about.slow and method.refuses(task) is None)
-    fitting = (method for method in fitting if method.takes_k == (task.n_clusters is not None))
+    no_k = task.n_clusters is None
+    fitting = (method for method in fitting if (not method.needs_k if no_k else method.takes_k))
     return tuple(method for method in fitting if task.bounds or method.about.twin is None)
 
 
@@ -392,6 +420,8 @@ def _by_rule(task: Task, budget: int) -> Choice:
     def take(name: str, reason: str) -> Choice:
         return Choice(find_method(name), reason)
 
+    if task.given in _BY_INPUT:
+        return take(_BY_INPUT[task.given], f"{_INPUTS[task.given]} are given")
     if task.n_clusters is None:
         raise ValueError("the rule needs the number of clusters; name a method that finds it, or say it.")
     if task.connected:

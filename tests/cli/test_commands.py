@@ -34,9 +34,17 @@ def test_methods_lists_the_registry(coterie):
         for line in answer.out.split("What each takes")[1].splitlines()
         if line.split()
     }
-    assert taken["SeededKMeans"] == ["label", "sqeuclidean,", "cosine", "yes", "yes"]
-    assert taken["ConstrainedLinkage"] == ["all", "--size-max", "--load", "yes", "sqeuclidean,", "cosine"]
-    assert taken["MeanFieldMixture"] == ["all", "sqeuclidean", "yes"]  # new rows, and no weights
+    assert taken["SeededKMeans"] == ["rows", "label", "sqeuclidean,", "cosine", "yes", "yes"]
+    assert taken["ConstrainedLinkage"] == [
+        "rows",
+        "all",
+        "--size-max",
+        "--load",
+        "yes",
+        "sqeuclidean,",
+        "cosine",
+    ]
+    assert taken["MeanFieldMixture"] == ["rows", "all", "sqeuclidean", "yes"]  # new rows, and no weights
     found = coterie("methods", "--json").json
     assert [entry["name"] for entry in found["methods"]] == [method.name for method in METHODS]
 

@@ -86,7 +86,11 @@ def check(request: Request, json: Json = False) -> int:
     return work(request, Screen(json))
 
 
-@_command([name for name in _SHARED if name not in ("method", "settings", "map_columns")], clusters=option.K)
+@_command(
+    [name for name in _SHARED if name not in ("method", "settings", "map_columns")],
+    clusters=option.K,
+    scores=option.NoScores,
+)
 def compare(
     request: Request, methods: option.Methods = None, folds: option.Folds = 5, json: Json = False
 ) -> int:

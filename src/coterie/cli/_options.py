@@ -44,6 +44,8 @@ Plan = Annotated[bool, _shown(OUT, "--plan", "Say what would be done, and do not
 Text = str | None
 Names = list[str] | None
 Methods = Annotated[Names, _option(None, "--methods", "Which (with commas); default: all that fit.")]
+# `compare` refuses it with the reason, and does not list it
+NoScores = Annotated[Path | None, _option(None, "--scores", "", hidden=True)]
 Folds = Annotated[int, _shown(None, "--folds", "Into how many parts pairs are cut.", min=2)]
 BOUNDS = ("size_min", "size_max", "load", "group", "group_min", "group_max", "connected")
 STATED = ("pairs", "pair_columns", "labels", "distinct", "across", *BOUNDS)
@@ -71,6 +73,15 @@ class Request:
             "--pairs",
             "File with the columns i, j, kind (must-link, same, 1; cannot-link, different, -1); weight, "
             "confidence, hard, source.",
+            readable=False,
+        ),
+    ] = None
+    scores: Annotated[
+        Path | None,
+        _know(
+            "--scores",
+            "File of scores of pairs, columns i, j and weight (above 0: together) or probability: they alone "
+            "make the clusters, the columns of the table describe them.",
             readable=False,
         ),
     ] = None
@@ -142,6 +153,12 @@ class Request:
             raise Trouble(f"--metric {self.metric}: it is auto, sqeuclidean or cosine")
         if self.distance is not None and self.metric == "cosine":
             raise Trouble(f"--metric cosine, but --distance {self.distance} learns another; choose one")
+        if self.scores is not None and self.k_open:
+            raise Trouble(
+                f"-k {self.clusters}: --scores tell the number themselves; leave -k out, or give one"
+            )
+        if self.scores is not None and self.distance is not None:
+            raise Trouble("--distance is learned from rows of features, and --scores are none; choose one")
         if self.pair_columns and self.pairs is None:
             raise Trouble("--pair-columns says which columns of --pairs are which; give --pairs too")
 

@@ -29,7 +29,7 @@ from coterie.constraints import Constraints, as_constraints
 from coterie.constraints._model import BoolArray, FloatArray, IntArray
 from coterie.constraints._reading import as_generator, whole_number
 from coterie.exceptions import DeadEndError, InfeasibleConstraintsError, UndecidedError
-from coterie.methods import Task, choose, find_method
+from coterie.methods import Task, choose, find_method, wrong_input
 
 # Found on blobs (round, elongated, unequal), breast-w, breast_cancer, glass, ionosphere, soybean-small, vowel
 # and pendigits, 4 to 100 true pairs: from a quarter to three quarters of an error the choice is right equally
@@ -203,6 +203,9 @@ def _read_method(method: Any, task: Task) -> tuple[Any, str]:
     """An estimator, and what its number of clusters is called."""
     if isinstance(method, str):
         method = (choose(task).method if method == "auto" else find_method(method)).build(task.n_clusters)
+    refusal = wrong_input(getattr(method, "wants", "rows"))
+    if refusal is not None:
+        raise ValueError(f"{type(method).__name__} {refusal}; it finds the number of clusters by itself.")
     settings: Any = {} if isinstance(method, type) else getattr(method, "get_params", dict)()
     for key in ("n_clusters", "n_components"):
         if key in settings:

@@ -12,7 +12,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
-from coterie.methods import METHODS, Method, Task, find_distance, find_method, suitable_methods
+from coterie.methods import METHODS, Method, Task, find_distance, find_method, suitable_methods, wrong_input
 
 PLAIN = "plain"
 _OWN_ARGUMENTS = ("n_clusters", "n_components", "metric", "random_state")
@@ -154,7 +154,9 @@ def _by_instance(name: str, estimator: Any, *, fit_with: Mapping[str, Any]) -> E
         own = {key for key in given if key.split("__")[-1] == "random_state" and given[key] is None}
         return fresh.set_params(**dict.fromkeys(own, seed))
 
-    refusal = _missing_arguments(_steps(estimator), {"constraints": 0, **fit_with})
+    steps = _steps(estimator)
+    refusal = wrong_input(getattr(steps[-1], "wants", "rows"))
+    refusal = refusal or _missing_arguments(steps, {"constraints": 0, **fit_with})
     return Entrant(name, make, fit_with=fit_with, refusal=refusal)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from coterie.base import Trace
 from coterie.report._facts.doubt import IN_DOUBT
 from coterie.report._facts.gather import Facts
-from coterie.report._facts.map import point_size
+from coterie.report._facts.map import Map, point_size
 from coterie.report._page.colours import LIGHT, LIGHT_THEME, marker_of
 from coterie.report._page.html import cut
 from coterie.report._page.numbers import percent, whole
@@ -34,7 +34,8 @@ def draw_pictures(facts: Facts, page: Path) -> str | None:
         from matplotlib.figure import Figure
     except ImportError:
         return _MISSING
-    drawn: dict[str, Any] = {"map.png": partial(_draw_map, facts), "sizes.png": partial(_draw_sizes, facts)}
+    drawn: dict[str, Any] = {} if facts.map is None else {"map.png": partial(_draw_map, facts, facts.map)}
+    drawn["sizes.png"] = partial(_draw_sizes, facts)
     for trace in (facts.account.trace, *(own.trace for own in facts.account.sections)):
         if trace is not None:
             drawn[trace.picture] = partial(_draw_trace, trace)
@@ -62,8 +63,8 @@ def _colour(cluster: int) -> str:
     return LIGHT_THEME["out"] if cluster < 0 else LIGHT[cluster % len(LIGHT)]
 
 
-def _draw_map(facts: Facts, axes: Any) -> None:
-    shown, labels = facts.map, facts.labels[facts.map.items]
+def _draw_map(facts: Facts, shown: Map, axes: Any) -> None:
+    labels = facts.labels[shown.items]
     place = shown.xy * [1.0, shown.ratio]
     area = (1.1 * point_size(len(labels))) ** 2
     doubt = np.zeros(len(labels), dtype=bool)

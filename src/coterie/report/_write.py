@@ -30,6 +30,7 @@ def write_report(
     size_weight: Any = None,
     groups: Any = None,
     texts: Sequence[str] | None = None,
+    items: Any = None,
     title: str | None = None,
     command: str | None = None,
     notes: Sequence[str] = (),
@@ -69,6 +70,10 @@ def write_report(
         Where the `sample_weight` of a fit is missing the page leaves out costs, and says so.
     texts : sequence of str, optional
         The text of each item, where items are texts: cards show how those of typical items begin.
+    items : array, sparse matrix or data frame of n_items rows, optional
+        Columns that describe the items of a model that was fitted on scores of pairs, or on clusterings: the
+        clusters are told in these columns, of which `features` are the names. Such a page has no map without
+        `coordinates`.
     title : str, optional
         Heading of the page.
     command : str, optional

@@ -63,12 +63,14 @@ def plan_features(
     text: Sequence[str] = (),
     scale: bool = True,
     impute: bool = False,
+    may_be_none: bool = False,
 ) -> FeaturePlan:
     """Decide what becomes of each column; the rules stand at the top of this module.
 
     `leave_out` are columns that the run uses otherwise, and for what ("used as id"); `columns`: only these,
     and those that `numeric`, `category` and `text` name, whatever they look like; `drop`: not these.
-    Raises `TableError` if a name is wrong, values are missing or infinite, or no column is left.
+    Raises `TableError` if a name is wrong, values are missing or infinite, or no column is left, unless there
+    `may_be_none`.
     """
     forced = {"numeric": numeric, "category": category, "text": text}
     wishes = _Wishes.of(table, leave_out, columns, drop, forced)
@@ -76,7 +78,7 @@ def plan_features(
         return _plan_sparse(table, wishes)
     decided = _Decision(table, wishes, scale, impute)
     uses = decided.uses()
-    if all(use.use == "left out" for use in uses):
+    if not may_be_none and all(use.use == "left out" for use in uses):
         why = "; ".join(f"{names} ({reason})" for _, names, reason in left_out(uses))
         raise table.error(f"no column is left to cluster by: {why}.")
     return FeaturePlan(

@@ -24,9 +24,9 @@ def features_of(job: Job, screen: Screen) -> Any:
 
 
 def learn(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str]]:
-    """The rows that the method is given: as the distance places them, where one is asked for; and notes."""
+    """What the method is given: scores, or rows, as the distance places them if there is one; and notes."""
     if job.distance is None:
-        return X, []
+        return X if job.scores is None else job.scores.weights, []
     from coterie.methods import learned_words
 
     with screen.stage("learning the distance"), warnings.catch_warnings(record=True) as caught:

@@ -23,7 +23,7 @@ def choose_method(
 
     task = _task(request, n_rows, known, metric)
     if request.method.casefold() == "auto":
-        if task.n_clusters is None:
+        if task.n_clusters is None and task.given == "rows":
             message = f"{' or '.join(finders())} finds out by itself (--method)"
             raise Trouble(f"say with -k how many clusters; {message}")
         try:
@@ -33,10 +33,12 @@ def choose_method(
     else:
         choice = _asked_for(request, n_rows)
     settings = _settings(request, choice)
-    _check_number(task, choice.method, settings, request.clusters)
     refused = choice.method.refuses(task, settings)
     if refused is not None:
-        raise Trouble(f"{choice.method.name} {refused}; `coterie methods` lists what each takes")
+        given = choice.method.wants == "weights" and task.given == "rows"
+        way_out = "give them by --scores" if given else "`coterie methods` lists what each takes"
+        raise Trouble(f"{choice.method.name} {refused}; {way_out}")
+    _check_number(task, choice.method, settings, request.clusters)
     return choice, {**choice.parameters, **typed_bounds(request), **settings}
 
 
@@ -81,7 +83,8 @@ def _task(request: Request, n_rows: int, known: Constraints, metric: str) -> Tas
     if "groups" not in bounds and request.group is not None:
         raise Trouble("--group needs --group-min or --group-max: how many of each group a cluster holds")
     connected, weighted = request.connected is not None, request.weight is not None
-    return Task(n_rows, request.n_clusters, known, bounds, metric, connected, weighted)
+    given: Any = "rows" if request.scores is None else "weights"
+    return Task(n_rows, request.n_clusters, known, bounds, metric, connected, weighted, given=given)
 
 
 def finders() -> list[str]:
@@ -95,7 +98,7 @@ def _check_number(task: Task, method: Method, settings: dict[str, Any], typed: s
     """The number of clusters is said once: by -k, by a distance at which merging stops, or by the method."""
     if task.n_clusters is not None and not method.takes_k:
         raise Trouble(f"{method.name} finds the number of clusters itself; leave -k {typed} out")
-    if task.n_clusters is None and method.takes_k and settings.get("distance_threshold") is None:
+    if task.n_clusters is None and method.needs_k and settings.get("distance_threshold") is None:
         message = f"{' or '.join(finders())} finds out by itself"
         raise Trouble(f"say with -k how many clusters {method.name} shall make; {message}")
 

@@ -13,7 +13,7 @@ from coterie.cli._options import Request
 from coterie.cli._speak.trouble import Trouble, in_options, message_of
 
 if TYPE_CHECKING:
-    from coterie.cli._job.neighbours import NeighbourGraph
+    from coterie.cli._job.neighbours import NeighbourGraph, PairScores
     from coterie.cli._speak.screen import Screen
     from coterie.comparison import ChosenK
     from coterie.constraints import Constraints
@@ -40,6 +40,7 @@ class Job:
     place: dict[str, Any] = field(default_factory=dict)
     neighbours: NeighbourGraph | None = None
     chosen_k: ChosenK | None = None
+    scores: PairScores | None = None  # what the method is given instead of rows
     distance: Any = None  # to be learned before the method, or learned
 
     def estimator(self) -> Any:
@@ -98,21 +99,28 @@ def prepare(request: Request, screen: Screen, features: bool = True) -> Job:
                 columns=request.columns or None,
                 **{use: getattr(request, use) or () for use in ("drop", "numeric", "category", "text")},
                 scale=request.scale,
-                impute=request.impute,
+                # what only describes clusters may have gaps, and need not be there
+                impute=request.impute or request.scores is not None,
+                may_be_none=request.scores is not None,
             )
     known = read_statements(request, table, screen)
-    neighbours = None
+    neighbours = scores = None
     if request.connected is not None:
         from coterie.cli._job.neighbours import read_neighbours
 
         with screen.stage(f"reading {request.connected.name}"):
             neighbours = read_neighbours(request.connected, table, request.id_column)
+    if request.scores is not None:
+        from coterie.cli._job.neighbours import read_scores
+
+        with screen.stage(f"reading {request.scores.name}"):
+            scores = read_scores(request.scores, table, request.id_column)
     metric = metric_of(request, plan)
     with screen.stage("choosing a method"):
         distance = choose_distance(request)
         choice, parameters = choose_method(request, table.n_rows, known, metric)
     job = Job(request, table, plan, known, choice, metric, parameters, fit_kwargs, place, neighbours)
-    job.distance = distance
+    job.distance, job.scores = distance, scores
     return job
 
 
@@ -120,7 +128,8 @@ def metric_of(request: Request, plan: FeaturePlan | None) -> str:
     """How rows are compared: as asked for, else as suits the columns; behind a learned distance by Euclid."""
     if request.metric != "auto":
         return request.metric
-    return "sqeuclidean" if plan is None or request.distance is not None else plan.metric
+    euclid = plan is None or request.distance is not None or request.scores is not None
+    return "sqeuclidean" if euclid else plan.metric  # type: ignore[union-attr]
 
 
 def _names(values: Sequence[str], table: Table) -> list[str]:

@@ -24,6 +24,10 @@ def apply(model: Path, data: Path, screen: Screen, out: Path | None, *, impute: 
     with screen.stage(f"reading {model}"):
         bundle, notes = load_model(model)
     plan, account = bundle["plan"], bundle["model"].account()
+    if account.wants != "rows":
+        raise Trouble(
+            f"{model}: its clusters come from --scores, and new rows have none; cluster all rows again"
+        )
     with screen.stage(f"reading {data.name}"):
         table = read_table(data)
     if out is None:

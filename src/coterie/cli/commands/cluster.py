@@ -114,7 +114,7 @@ def _write(
 ) -> list[str]:
     """Write everything but the file that marks a whole run; the names of the files.
 
-    `given` are the rows, and these as the model was given them, in the space of a learned distance.
+    `given` are the rows, and what the model was given: these in the space of a learned distance, or scores.
     """
     from coterie.tables import write_table
 
@@ -133,7 +133,7 @@ def _write(
         from coterie.report import plain_labels
 
         with screen.stage("clustering without what you know, to compare"):
-            plain = plain_labels(model, X, sample_weight=weight)
+            plain = plain_labels(model, X if job.scores is None else rows, sample_weight=weight)
     if job.known:
         import polars as pl
 
@@ -148,7 +148,8 @@ def _write(
         "plan": job.plan,
         "rows": row_keys(X),
         "distance": job.distance,
-        "items": rows if account.predict is None else None,  # new rows go with the nearest of them
+        # new rows go with the nearest of them, or they are scores
+        "items": rows if account.predict is None else None,
         "plain": plain,
         "chosen_k": job.chosen_k,
         "fit_words": job.fit_kwargs,
@@ -176,6 +177,8 @@ def write_page(
 
     plan, distance, model = bundle["plan"], bundle.get("distance"), bundle["model"]
     columns = [table.column(column.name).to_list() for column in plan.columns if column.use == "text"]
+    if model.account().wants != "rows":
+        X, more = bundle["items"], {**more, "items": X}
     write_report(
         folder / "report.html",
         model if distance is None else make_pipeline(distance, model),
@@ -231,6 +234,7 @@ def _plan(job: Job) -> dict[str, Any]:
             ],
         },
         "n_clusters": None if job.request.k_open and job.chosen_k is None else job.n_clusters,
+        "scores": None if job.scores is None else str(job.scores.path.resolve()),
         "connected": None if job.neighbours is None else job.neighbours.facts(),
         "distance": job.distance_name,
         "method": method.name,
@@ -254,6 +258,8 @@ def say_data(job: Job, screen: Screen) -> None:
             screen.say(f"  {line}")
     if job.neighbours is not None:
         screen.say(f"  {job.neighbours.words()}")
+    if job.scores is not None:
+        screen.say(f"  {job.scores.words()}")
     if job.distance is not None:
         screen.say(f"Distance: {job.distance_name} ({job.distance.about.what})")
 

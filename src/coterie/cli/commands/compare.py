@@ -26,6 +26,8 @@ def compare(request: Request, screen: Screen, methods: list[str], n_folds: int) 
     from coterie.constraints._reading import frame_columns
     from coterie.methods import find_method
 
+    if request.scores is not None:
+        raise Trouble("--scores: compare tries methods on rows of features; `coterie cluster` takes scores")
     try:
         names = [find_method(name).name for name in methods] or None
     except ValueError as error:

@@ -15,7 +15,8 @@ def _taken(method: Method) -> list[str]:
     kinds = "all" if method.kinds == ALL_KINDS else ", ".join(sorted(method.kinds)) or "none"
     bounds = " ".join(option for kind, option in _BOUNDS.items() if kind in method.bounds)
     marks = ["yes" if one else "" for one in (method.connectivity, method.weighted, method.new_rows)]
-    return [method.name, kinds, bounds, marks[0], ", ".join(method.metrics), *marks[1:]]
+    metrics = ", ".join(method.metrics) if method.wants == "rows" else ""
+    return [method.name, method.wants, kinds, bounds, marks[0], metrics, *marks[1:]]
 
 
 def methods(screen: Screen) -> int:
@@ -24,9 +25,10 @@ def methods(screen: Screen) -> int:
         ["method", "what it does", "when", "source"],
         [(one.name, one.about.what, one.about.when, one.about.source) for one in METHODS],
     )
-    screen.say("What each takes (constraints: all kinds, or those named):")
+    screen.say("What each takes (input: rows of features, or weights of pairs by --scores, or from Python")
+    screen.say("labels of several clusterings; constraints: all kinds, or those named):")
     screen.table(
-        ["method", "statements", "bounds", "--connected", "--metric", "--weight", "new rows"],
+        ["method", "input", "statements", "bounds", "--connected", "--metric", "--weight", "new rows"],
         [_taken(one) for one in METHODS],
     )
     screen.say("A distance that is learned first, by --distance:")

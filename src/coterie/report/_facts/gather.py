@@ -66,7 +66,7 @@ class Facts:
     n_broken: int
     names: Callable[[int], str]  # of items, and of clusters
     called: Callable[[int], str]
-    map: Map
+    map: Map | None  # None: nothing says where items stand
     lines: DrawnLinks
     cards: tuple[Card, ...]
     weighed: tuple[tuple[str, float], ...]
@@ -94,6 +94,7 @@ def gather(
     size_weight: Any = None,
     groups: Any = None,
     texts: Any = None,
+    items: Any = None,
     seed: int = 0,
     **message: Any,
 ) -> Facts:
@@ -118,6 +119,14 @@ def gather(
     rows = rows_of_fit(account, labels, X, step_names, nearly=own is not None)
     # what the user sees: their own rows, or what the steps made of them where only that is a table of numbers
     table = rows if own is None or getattr(own, "ndim", 2) > 2 else Rows(own)
+    has_rows = account.wants == "rows"
+    if not has_rows:  # only what the user adds tells items apart
+        rows = table = Rows(np.empty((rows.n, 0)) if items is None else items)
+        account = replace(account, features=None)
+    elif items is not None:
+        raise ValueError(f"items describes what has no features; {type(model).__name__} was given rows in X.")
+    if rows.n != len(labels):
+        raise ValueError(f"items has {rows.n} rows, but the model was fitted on {len(labels)} items.")
     texts = table.texts if texts is None else texts
     if texts is not None and len(texts) != rows.n:
         raise ValueError(f"texts must be {rows.n}, one per row of X; got {len(texts)}.")
@@ -129,7 +138,7 @@ def gather(
     weight = check_sample_weight(sample_weight, rows.values)
 
     distances = distance_function(account, rows, labels)
-    near = nearness(distances, rows, labels, k)
+    near = nearness(distances if has_rows else None, rows, labels, k)
     # where nothing is known both clusterings are the same
     to_compare = plain is not None and (bool(known) or account.bounds is not None)
     untold = _without_distances(before, own) if learned and to_compare and isinstance(plain, str) else X
@@ -166,7 +175,9 @@ def gather(
         n_broken=violations.n_broken,
         names=names,
         called=outcomes.called,
-        map=draw_map(
+        map=None
+        if placed is None and not has_rows
+        else draw_map(
             (rows, account),
             (table, columns),
             placed,

@@ -69,7 +69,7 @@ class Outcomes:
         self.known, self.labels, self.plain = known, labels, plain
         self.name_of = known.item_name if names is None else names
         self._cluster_names = dict(enumerate(account.names))
-        self.price, self.obeys = account.price, account.obeys
+        self.price, self.obeys, self._wants = account.price, account.obeys, account.wants
         self.lacks_weight = lacks_weight(account, sample_weight)
         self._weight = sample_weight
         self._distances = distances
@@ -137,6 +137,8 @@ class Outcomes:
         for item in judged.table.ij[row].tolist():
             if self.labels[item] < 0:
                 return f"{self.short_name(item)} is left out of all clusters"
+        if self._wants != "rows":
+            return "the scores of pairs weigh more"
         if judged.target[row] < 0:
             return "there is no other cluster"
         if not self.price.tells:

@@ -147,6 +147,8 @@ def distance_function(account: Account, rows: Rows, labels: Ints) -> Callable[[A
     hold nothing are infinite, so that no item is said to be near them.
     """
     k = account.n_clusters
+    if account.wants != "rows":  # there are none
+        return lambda items: np.zeros((len(items), k))
     counts = np.bincount(labels[labels >= 0], minlength=k)
     measure = account.distances or _to_middles(account.metric, rows, indicator(labels, k), counts)
 
@@ -179,10 +181,12 @@ def indicator(labels: Ints, n_clusters: int) -> Any:
     return sparse.csr_matrix((np.ones(len(inside)), (labels[inside], inside)), shape=shape)
 
 
-def nearness(distances: Callable[[Any], Floats], rows: Rows, labels: Ints, n_clusters: int) -> Near:
-    """Distances of all items to their own centre and to the nearest other one."""
+def nearness(distances: Callable[[Any], Floats] | None, rows: Rows, labels: Ints, n_clusters: int) -> Near:
+    """Distances of all items to their own centre and to the nearest other one; None: there are none."""
     own, other = np.full(rows.n, np.nan), np.full(rows.n, np.inf)
     rival = np.full(rows.n, -1, dtype=np.int64)
+    if distances is None:
+        return Near(own, other, rival)
     for chunk in rows.chunks(max(n_clusters, rows.d // 8)):
         found = distances(chunk)
         inside = np.flatnonzero(labels[chunk] >= 0)

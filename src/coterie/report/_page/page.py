@@ -98,8 +98,10 @@ def _header(facts: Facts, links: list[Markup]) -> Markup:
 # ---- map ----------------------------------------------------------------------------------------------
 
 
-def _map_section(facts: Facts) -> Markup:
+def _map_section(facts: Facts) -> Markup | None:
     shown = facts.map
+    if shown is None:
+        return None
     said = [*shown.notes, *facts.lines.notes]
     if facts.n_clusters > len(LIGHT):
         said.append("More clusters than colours: colours repeat with another marker (dot, square, cross).")
@@ -109,13 +111,13 @@ def _map_section(facts: Facts) -> Markup:
         said.append("Lines join neighbours; dashed ones lead from one cluster to another.")
     return together(
         remark("Hover over a point to read its id.") if few else None,
-        tag("figure", draw_points(facts), tag("figcaption", tag("div", axes, class_="axes"))),
-        _legend(facts),
+        tag("figure", draw_points(facts, shown), tag("figcaption", tag("div", axes, class_="axes"))),
+        _legend(facts, few),
         [remark(note) for note in said],
     )
 
 
-def _legend(facts: Facts) -> Markup:
+def _legend(facts: Facts, few: bool) -> Markup:
     counted = [(card.cluster, f"Cluster {facts.called(card.cluster)}", card.size) for card in facts.cards]
     if facts.sizes.n_outliers:
         counted.append((-1, "Left out", facts.sizes.n_outliers))
@@ -126,8 +128,7 @@ def _legend(facts: Facts) -> Markup:
     for kind, broken in sorted(kinds, key=lambda one: (one[0] != "must-link", one[1])):
         entries.append(tag("li", line_sample(kind, broken), f"{kind}, broken" if broken else kind))
     if facts.certainty is not None and facts.certainty.below(IN_DOUBT):
-        drawn = "Hollow" if len(facts.map.items) <= MOST_NAMED_POINTS else "Pale"
-        entries.append(tag("li", f"{drawn}: in doubt (below {percent(IN_DOUBT)})"))
+        entries.append(tag("li", f"{'Hollow' if few else 'Pale'}: in doubt (below {percent(IN_DOUBT)})"))
     if len(facts.lines.ringed):
         entries.append(tag("li", "Ringed: breaks a group"))
     return tag("ul", entries, class_="legend", aria_label="Legend")
@@ -139,11 +140,16 @@ def _legend(facts: Facts) -> Markup:
 def _cards_section(facts: Facts) -> Markup:
     few = facts.n_clusters <= MOST_CARDS
     note = None if few else remark(f"The {MOST_CARDS} largest of {facts.n_clusters:,} clusters.")
+    has_rows = facts.account.wants == "rows"
     doubtful = "may be elsewhere" if facts.certainty else "nearly as near to another centre, or nearer"
     explained = remark(
         "What distinguishes a cluster: the features in which its mean differs most from that of all items, "
-        "in standard deviations (sd). Typical items lie nearest to the centre; doubtful ones "
-        f"{doubtful}. {facts.account.centre}"
+        "in standard deviations (sd). "
+        + (
+            f"Typical items lie nearest to the centre; doubtful ones {doubtful}. {facts.account.centre}"
+            if has_rows
+            else "Features had no part in the clustering. Of the items the first are named."
+        )
     )
     style = "cards two" if len(facts.cards) in (2, 4) else "cards"
     cards = tag("div", [_card(facts, card) for card in facts.cards], class_=style)
@@ -179,7 +185,8 @@ def _card(facts: Facts, card: Card) -> Markup:
         for doubt in card.doubtful
     ]
     row = "items row" if facts.texts is None else "items"
-    lists = ("Words", words, "words"), ("Typical", typical, row), ("Doubtful", doubtful, "items")
+    named = "Typical" if facts.account.wants == "rows" else "Items"
+    lists = ("Words", words, "words"), (named, typical, row), ("Doubtful", doubtful, "items")
     for heading, items, style in lists:
         if items:
             widgets += [tag("h4", heading), tag("ul", items, class_=style)]

@@ -9,7 +9,7 @@ import numpy as np
 from coterie.base import Trace
 from coterie.report._facts.doubt import IN_DOUBT
 from coterie.report._facts.gather import Facts
-from coterie.report._facts.map import point_size
+from coterie.report._facts.map import Map, point_size
 from coterie.report._facts.rows import Floats
 from coterie.report._page.colours import colour_class, marker_of
 from coterie.report._page.html import Markup, cut, tag
@@ -25,18 +25,18 @@ CROWD = 150
 _MOST_STEPS = 1_000
 
 
-def draw_points(facts: Facts) -> Markup:
+def draw_points(facts: Facts, shown: Map) -> Markup:
     """The map: neighbours, points by cluster, constraints as lines, broken ones on top."""
-    shown, height = facts.map, round(_WIDTH * facts.map.ratio)
+    height = round(_WIDTH * shown.ratio)
     inner = np.array([_WIDTH - 2 * _MARGIN, height - 2 * _MARGIN])
     at = np.round(np.column_stack([shown.xy[:, 0], 1.0 - shown.xy[:, 1]]) * inner + _MARGIN, 1)
     labels = facts.labels[shown.items]
     draw = _named_points if len(labels) <= MOST_NAMED_POINTS else _mass_of_points
-    layers: list[Any] = [_neighbours(facts, at, labels)]
+    layers: list[Any] = [_neighbours(shown.edges, at, labels)]
     for cluster in np.unique(labels).tolist():
         mine = np.flatnonzero(labels == cluster)
         layers.append(draw(facts, cluster, shown.items[mine], at[mine], point_size(len(labels))))
-    layers.append(_links(facts, at))
+    layers.append(_links(facts, dict(zip(shown.items.tolist(), at.tolist(), strict=True))))
     n_lines = len(facts.lines.lines)
     message = f"Map of {len(labels):,} items, coloured by cluster"
     message += f", with {n_lines:,} constraints" if n_lines else ""
@@ -60,9 +60,8 @@ def _short(value: float) -> str:
     return f"{value:.1f}".rstrip("0").rstrip(".")
 
 
-def _neighbours(facts: Facts, at: Floats, labels: Any) -> list[Markup]:
+def _neighbours(edges: Any, at: Floats, labels: Any) -> list[Markup]:
     """Lines between neighbours: in the colour of the cluster, and dashed from one cluster to another."""
-    edges = facts.map.edges
     of = np.where(labels[edges[:, 0]] == labels[edges[:, 1]], labels[edges[:, 0]], -1)
     drawn = []
     for cluster in np.unique(of).tolist():
@@ -118,8 +117,7 @@ def _mass_of_points(facts: Facts, cluster: int, items: Any, at: Floats, size: fl
     return drawn
 
 
-def _links(facts: Facts, at: Floats) -> Markup:
-    position = dict(zip(facts.map.items.tolist(), at.tolist(), strict=True))
+def _links(facts: Facts, position: dict[int, list[float]]) -> Markup:
     drawn = []
     for line in facts.lines.lines:
         if line.i not in position or line.j not in position:
