@@ -42,15 +42,11 @@ def _compiled_at_once(request, monkeypatch):
 
 
 @pytest.fixture
-def correlation(monkeypatch):
-    """The method for scores of pairs; a stand-in while it is not there, which saved models may name."""
-    from coterie import methods
+def correlation():
+    """The method for scores of pairs."""
+    from coterie.methods import find_method
 
-    if all(one.name != "CorrelationClustering" for one in methods.METHODS):
-        listed = [*methods.METHODS, methods.Method("tests.contract.stand_in:CorrelationClustering")]
-        monkeypatch.setattr(methods, "METHODS", listed)
-        monkeypatch.setattr("coterie.cli._job.saved._is_trusted", lambda name: True)
-    return methods.find_method("CorrelationClustering")
+    return find_method("CorrelationClustering")
 
 
 def pytest_report_header(config):

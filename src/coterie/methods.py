@@ -318,7 +318,7 @@ METHODS = [
         *("SeededKMeans", "ConstrainedSeedKMeans", "SizeConstrainedKMeans", "SizeConstrainedKMedians"),
         *("BalancedKMeans", "FrequencySensitiveKMeans", "OnlineBalancedKMeans"),
         "SizeConstrainedBisection",
-        *("KMedoids", "ConstrainedLinkage", "COPCobweb", "BalancedCut"),
+        *("KMedoids", "ConstrainedLinkage", "COPCobweb", "BalancedCut", "CorrelationClustering"),
         *("ConstrainedGaussianMixture", "PenalizedGaussianMixture", "MeanFieldMixture", "PairwiseClustering"),
     )
 ]

@@ -14,8 +14,6 @@ from tests.cli.conftest import write_csv
 from tests.cli.test_hostile import OURS
 from tests.report.pages import Page
 
-pytestmark = pytest.mark.usefixtures("correlation")
-
 NAMES = ["ann", "anne", "an", "bob", "rob", "eve", "eva", "evi", "tom"]
 WHO = np.array([0, 0, 0, 1, 1, 2, 2, 2, 3])
 ODD = ("ann", "bob")  # a score that is wrong

@@ -141,12 +141,8 @@ class ConstrainedClusterMixin(TakesConstraints, CallbackSupportMixin, ClusterMix
         Whether `history_` never rises; if not, the docstring says why.
     works_on_pairs : bool
         Whether the method holds all pairs of items, so that large data are out of its reach.
-    wants : {"rows", "weights", "labels"}
-        What X holds: a row of features an item (or distances), signed weights of pairs, or the labels of many
-        clusterings, one a column.
     """
 
-    wants: ClassVar[Literal["rows", "weights", "labels"]] = "rows"
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
     wants: ClassVar[Literal["rows", "weights", "labels"]] = "rows"
     scale_invariant: ClassVar[bool] = True

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from coterie._arrays import Index
+from coterie.adjacency import read_weights
 from coterie.assign._core import soft_penalty
 from coterie.base import (
     About,
@@ -136,7 +137,6 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         when="scores of pairs (a matcher's, votes, a noisy graph) and no features",
         source="Immorlica and Wirth, chapter 13; Bansal, Blum and Chawla 2004",
     )
-    works_on_pairs = True
     wants = "weights"
     parameter_rules: ClassVar[Any] = {
         "n_clusters": whole(1) | one_of(None),
@@ -175,8 +175,8 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_samples)
-            Signed weights of pairs, symmetric; the diagonal says nothing. Infinite ones must hold. Graphs
-            and tables of scores: `coterie.adjacency.read_weights`.
+            Signed weights of pairs, symmetric; the diagonal says nothing. Infinite ones must hold. Or a
+            NetworkX or igraph graph; for tables of scores there is `coterie.adjacency.read_weights`.
         y : ignored
             Not used.
         constraints : Constraints or array of partial labels (-1: unknown), optional
@@ -189,6 +189,8 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         self
         """
         begin = time.monotonic()
+        if hasattr(X, "nodes") or hasattr(X, "get_edgelist"):  # of NetworkX, of igraph
+            X = read_weights(X)
         X, known = self._begin_fit(
             X, constraints, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
         )

@@ -222,6 +222,7 @@ def check_too_many_apart(estimator: Any) -> None:
 def check_long_chain(estimator: Any) -> None:
     """A chain of 100,000 must-links neither overflows nor turns into pairs."""
     needs_kinds(estimator, "must-link")
+    needs_features(estimator)
     needs(not estimator.works_on_pairs, "a method that can hold 100,000 items")
     n = 100_000
     X = np.tile([[0.0], [100.0]], (n // 2, 1))

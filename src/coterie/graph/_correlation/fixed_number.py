@@ -15,7 +15,7 @@ from coterie.graph._correlation.moves import (
     RELATIVE,
     Clusters,
     Level,
-    Scratch,
+    MoveScratch,
     is_open,
     put,
     scratch_of,
@@ -27,7 +27,7 @@ from coterie.graph._correlation.search import clusters_of, contract
 
 @kernel
 def move_between(
-    level: Level, clusters: Clusters, work: Scratch, n_nodes: Any, order: Any, first: Any, steps: Any
+    level: Level, clusters: Clusters, work: MoveScratch, n_nodes: Any, order: Any, first: Any, steps: Any
 ) -> Any:
     """Move nodes to the best of the clusters, none of which is left empty, through `order` from `first` on.
 

@@ -43,7 +43,7 @@ class Clusters(NamedTuple):
     n_free: Any  # (1,)
 
 
-class Scratch(NamedTuple):
+class MoveScratch(NamedTuple):
     """Room to work in: sums by cluster, and who was marked when."""
 
     gain: Any
@@ -108,7 +108,7 @@ def take(level: Any, clusters: Any, v: Any) -> None:
 
 @kernel
 def move_nodes(
-    level: Level, clusters: Clusters, work: Scratch, queue: Any, waiting: Any, state: Any, steps: Any
+    level: Level, clusters: Clusters, work: MoveScratch, queue: Any, waiting: Any, state: Any, steps: Any
 ) -> Any:
     """Move nodes to their best clusters, in the order of a queue, until it is empty or `steps` are made.
 
@@ -160,7 +160,7 @@ def move_nodes(
 
 @kernel
 def refine_clusters(
-    level: Level, label: Any, inner: Clusters, work: Scratch, order: Any, first: Any, last: Any
+    level: Level, label: Any, inner: Clusters, work: MoveScratch, order: Any, first: Any, last: Any
 ) -> None:
     """Merge nodes within their cluster, from single nodes on; only a node that is single moves.
 
@@ -189,7 +189,7 @@ def refine_clusters(
 
 @kernel
 def contract_edges(
-    starts: Any, ends: Any, excess: Any, label: Any, order: Any, firsts: Any, work: Scratch,
+    starts: Any, ends: Any, excess: Any, label: Any, order: Any, firsts: Any, work: MoveScratch,
     new_starts: Any, new_ends: Any, new_excess: Any,
 ) -> Any:  # fmt: skip
     """Edges between clusters; nodes stand in `order` by their label, cluster c from `firsts[c]` on.
@@ -218,7 +218,7 @@ def contract_edges(
     return n_entries
 
 
-def scratch_of(n: int) -> Scratch:
+def scratch_of(n: int) -> MoveScratch:
     """Room for n nodes."""
     seen, barred, touched = np.zeros((3, n), dtype=np.int64)
-    return Scratch(np.zeros(n), seen, barred, touched, np.zeros(1, dtype=np.int64))
+    return MoveScratch(np.zeros(n), seen, barred, touched, np.zeros(1, dtype=np.int64))
