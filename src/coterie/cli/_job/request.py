@@ -13,7 +13,7 @@ from coterie.cli._options import Request
 from coterie.cli._speak.trouble import Trouble, in_options, message_of
 
 if TYPE_CHECKING:
-    from coterie.cli._job.neighbours import NeighbourGraph, GivenScores
+    from coterie.cli._job.neighbours import GivenScores, NeighbourGraph
     from coterie.cli._speak.screen import Screen
     from coterie.comparison import ChosenK
     from coterie.constraints import Constraints
