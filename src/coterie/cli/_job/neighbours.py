@@ -60,7 +60,7 @@ class NeighbourGraph:
 
 
 @dataclass(frozen=True)
-class GivenScores:
+class ScoredPairs:
     """Scores of pairs of rows, as read."""
 
     path: Path
@@ -92,7 +92,7 @@ def read_neighbours(path: Path, table: Table, id_column: str | None) -> Neighbou
     return NeighbourGraph(path, graph, tuple(np.sort(sizes)[::-1].tolist()), n_loops)
 
 
-def read_scores(path: Path, table: Table, id_column: str | None) -> GivenScores:
+def read_scores(path: Path, table: Table, id_column: str | None) -> ScoredPairs:
     """Read the file in the same way; probabilities become log-odds, at most those of one in a million."""
     import numpy as np
     from scipy.special import logit
@@ -101,7 +101,7 @@ def read_scores(path: Path, table: Table, id_column: str | None) -> GivenScores:
 
     with _opened("--scores", path, table, id_column) as (pairs, known):
         if pairs.frame is None:
-            return GivenScores(path, read_weights(pairs.matrix, table.n_rows))
+            return ScoredPairs(path, read_weights(pairs.matrix, table.n_rows))
         column = find_column(pairs.names, *_SCORES)
         i, j, n_loops = _ends(pairs, end_columns(pairs.names, _SCORES), known)
         score = pairs.numbers(column)
@@ -113,7 +113,7 @@ def read_scores(path: Path, table: Table, id_column: str | None) -> GivenScores:
         found = read_weights(list(zip(i, j, score.tolist(), strict=True)), table.n_rows, ids=known)
         if is_probability:
             found.data = logit(np.clip(found.data, _UNLIKELY, 1.0 - _UNLIKELY))
-    return GivenScores(path, found, n_loops)
+    return ScoredPairs(path, found, n_loops)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from coterie.cli._options import Request
 from coterie.cli._speak.trouble import Trouble, in_options, message_of
 
 if TYPE_CHECKING:
-    from coterie.cli._job.neighbours import GivenScores, NeighbourGraph
+    from coterie.cli._job.neighbours import NeighbourGraph, ScoredPairs
     from coterie.cli._speak.screen import Screen
     from coterie.comparison import ChosenK
     from coterie.constraints import Constraints
@@ -40,7 +40,7 @@ class Job:
     place: dict[str, Any] = field(default_factory=dict)
     neighbours: NeighbourGraph | None = None
     chosen_k: ChosenK | None = None
-    scores: GivenScores | None = None  # what the method is given instead of rows
+    scores: ScoredPairs | None = None  # what the method is given instead of rows
     distance: Any = None  # to be learned before the method, or learned
 
     def estimator(self) -> Any:
