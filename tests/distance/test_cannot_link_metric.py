@@ -352,12 +352,28 @@ def test_a_pair_that_rules_is_named():
         CannotLinkMetric(HARD).fit(X, constraints=known)
 
 
-def test_a_small_c_is_told():
+@pytest.mark.parametrize("weight", [1.0, 0.3])
+@pytest.mark.parametrize("C", [1.0, 1.3e-7, 1e-20])
+def test_a_small_c_is_told(C, weight):
+    """Every multiplier is then the most that it may be, to the last digit."""
     X, pairs = problem(13)
+    known = Constraints(cannot_link=pairs, n_items=len(X), weight=weight)
     with pytest.warns(UserWarning, match="small for the unit of X") as told:
-        model = CannotLinkMetric().fit(1e-3 * X, constraints=apart(pairs, len(X)))
+        model = CannotLinkMetric(C).fit(1e-3 * X, constraints=known)
     assert len(told) == 1
     assert model.n_violated_ == len(pairs)
+    assert (model.dual_coef_ == C * weight).all()
+
+
+def test_all_pairs_within_the_margin(monkeypatch):
+    """What a look adds grows with what is held: few looks, though each pair of all counts in the end."""
+    monkeypatch.setattr(widest, "_FIRST", 2)
+    monkeypatch.setattr(widest, "_MORE", 2)
+    X = problem(15, n=60)[0]
+    with pytest.warns(UserWarning, match="small for the unit"):
+        model = CannotLinkMetric(1e-9, max_iter=60).fit(X, constraints=Constraints.across(np.arange(60)))
+    assert model.converged_
+    assert len(model.dual_coef_) == model.n_violated_ == 60 * 59 // 2
 
 
 @pytest.mark.filterwarnings("ignore:the pair")

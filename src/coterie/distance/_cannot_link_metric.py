@@ -250,7 +250,7 @@ class CannotLinkMetric(LearnedDistance):
                 f"{found.alpha[ruler]:.3g}).",
                 UserWarning,
             )
-        if not math.isinf(self.C) and len(part) and (found.alpha >= self.C).all() and self.n_violated_:
+        if not found.n_free and self.n_violated_:
             enough = 1.0 / np.median(found.squares) ** 2
             warn_user(
                 f"C={self.C:g} is small for the unit of X: no pair reaches the margin. A C of {enough:.1g} "

@@ -27,7 +27,7 @@ from coterie._compiled import kernel
 from coterie.distance._margin.apart import CHUNK, KnownApart
 from coterie.distortion._rows import squared_pair_distances
 
-# Pairs that the search begins with, and the most that a look adds.
+# Pairs that the search begins with, and the least that a look may add.
 _FIRST, _MORE = 4_000, 8_000
 # Most pairs that are listed as violated, the worst.
 MOST_LISTED = 1_000_000
@@ -144,7 +144,8 @@ class WorkingPairs:
         options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20, "ftol": 0.0, "gtol": tol}
         bounds = Bounds(0.0, most * scale)
         found = minimize(cost, alpha * scale, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        return found.x / scale, int(found.nit)
+        # at its most, a multiplier is that to the last digit
+        return np.where(found.x < bounds.ub, found.x / scale, most), int(found.nit)
 
 
 class MarginDistance:
@@ -189,6 +190,7 @@ class Margin:
     alpha: Floats
     squares: Floats  # squared distances of the pairs before
     typical: float  # the median of such, of the closest pairs
+    n_free: int  # multipliers below the most that they may be
     norm: float  # of A
     gap: float  # (primal - dual) / primal
     n_iter: int
@@ -208,13 +210,15 @@ def widest_margin(space: Space, apart: KnownApart, C: float, tol: float, max_ite
         alpha, steps = pairs.solve(alpha, most, near, max_iter - n_iter)
         n_iter += steps
         learned = MarginDistance(space, pairs, alpha)
-        seen = apart.look(learned.squares, learned.chunks, 1.0, len(alpha) + _MORE)
+        # as many more as have a multiplier: with a small C that may come to be all pairs
+        more = max(_MORE, np.count_nonzero(alpha))
+        seen = apart.look(learned.squares, learned.chunks, 1.0, len(alpha) + more)
         norm2 = float(alpha @ pairs.values(alpha))
         dual = float(alpha.sum()) - 0.5 * norm2
         # A with slacks, or stretched until no pair needs one
-        least = min(max(seen.least, 1e-12), 1.0)
+        least = min(seen.least, 1.0)
         slack = 0.5 * norm2 + C * seen.lack if np.inf > C else np.inf
-        stretched = 0.5 * norm2 / least**2
+        stretched = 0.5 * norm2 / least**2 if least > 1e-12 else np.inf
         gap = 1.0 - dual / min(slack, stretched)
         if gap <= tol or n_iter >= max_iter or near < _FINEST:
             break
@@ -227,7 +231,7 @@ def widest_margin(space: Space, apart: KnownApart, C: float, tol: float, max_ite
         pairs, kept_alpha = WorkingPairs(space, i, j), alpha[kept]
         alpha = np.zeros(len(pairs.i))
         alpha[np.isin(apart.keys(pairs.i, pairs.j), old[kept])] = kept_alpha
-    stretch = 1.0 / least if stretched <= slack else 1.0
+    stretch = 1.0 / least if stretched < slack else 1.0
     seen = apart.look(learned.squares, learned.chunks, (1.0 - _SLACK) / stretch, MOST_LISTED)
     kept = alpha > 0
     return Margin(
@@ -236,6 +240,7 @@ def widest_margin(space: Space, apart: KnownApart, C: float, tol: float, max_ite
         alpha=stretch * alpha[kept],
         squares=pairs.squares[kept],
         typical=typical,
+        n_free=int((alpha < most)[kept].sum()),
         norm=stretch * float(np.sqrt(norm2)),
         gap=gap,
         n_iter=n_iter,
