@@ -344,6 +344,16 @@ def test_twins():
         CannotLinkMetric().fit(many, constraints=Constraints.across(np.arange(12)))
 
 
+def test_too_many_twins(monkeypatch):
+    monkeypatch.setattr(widest, "MOST_LISTED", 20)
+    X = np.vstack([np.zeros((9, 2)), np.eye(2)])
+    known = Constraints.across(np.arange(11))
+    for C in (HARD, 1.0):
+        with pytest.raises(ValueError, match="20 pairs of items or more.*repeat others"):
+            CannotLinkMetric(C).fit(X, constraints=known)
+    assert CannotLinkMetric().fit(X[4:], constraints=known[np.arange(4, 11)]).n_violated_ == 10
+
+
 def test_a_pair_that_rules_is_named():
     X, pairs = problem(12)
     X = np.vstack([X, X[0] + 1e-4])

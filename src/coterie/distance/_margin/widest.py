@@ -83,6 +83,11 @@ class Space:
         most = max(MOST_LISTED, len(apart.i))
         seen = apart.look(self.squares, self.chunks, 1e-10 * self.lengths.max(initial=0.0) + 1e-300, most)
         same = self.squares(seen.i, seen.j) == 0
+        if same.sum() >= most:
+            raise ValueError(
+                f"{most:,} pairs of items or more are known to differ, yet X has the same values for both; "
+                "leave out items that repeat others."
+            )
         return seen.i[same], seen.j[same]
 
 
