@@ -349,7 +349,7 @@ def test_too_many_twins(monkeypatch):
     X = np.vstack([np.zeros((9, 2)), np.eye(2)])
     known = Constraints.across(np.arange(11))
     for C in (HARD, 1.0):
-        with pytest.raises(ValueError, match="20 pairs of items or more.*repeat others"):
+        with pytest.raises(ValueError, match=r"20 pairs of items or more.*repeat others"):
             CannotLinkMetric(C).fit(X, constraints=known)
     assert CannotLinkMetric().fit(X[4:], constraints=known[np.arange(4, 11)]).n_violated_ == 10
 
@@ -405,6 +405,9 @@ def test_bad_input(monkeypatch):
         CannotLinkMetric().fit(X, constraints=Constraints.from_labels([0, 0, *[-1] * 10]))
     with pytest.raises(ParameterError, match="C of CannotLinkMetric must be"):
         CannotLinkMetric(0.0).fit(X, constraints=known)
+    for unit in (1e-100, 1e100):
+        with pytest.raises(ValueError, match=r"fourth power.*multiply X by a constant"):
+            CannotLinkMetric(HARD).fit(unit * X, constraints=known)
     K = X @ X.T - 5.0 * np.eye(len(X))
     with pytest.raises(ValueError, match=r"not positive semidefinite \(an eigenvalue is -5"):
         CannotLinkMetric(kernel="precomputed").fit(K, constraints=known)

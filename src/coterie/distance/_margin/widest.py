@@ -210,13 +210,18 @@ def widest_margin(space: Space, apart: KnownApart, C: float, tol: float, max_ite
         raise ValueError("all items that are known to differ are the same: no distance can be learned.")
     pairs, alpha = WorkingPairs(space, seen.i, seen.j), np.zeros(len(seen.i))
     typical, near, n_iter = float(np.median(pairs.squares)), 0.1, 0
+    if not 1e-145 < typical < 1e145:
+        raise ValueError(
+            f"distances of X are about {typical**0.5:.0e}, and multipliers, one over their fourth power, "
+            "leave the range of float64; multiply X by a constant."
+        )
     while True:
         most = C * apart.strength_of(pairs.i, pairs.j)
         alpha, steps = pairs.solve(alpha, most, near, max_iter - n_iter)
         n_iter += steps
         learned = MarginDistance(space, pairs, alpha)
         # as many more as have a multiplier: with a small C that may come to be all pairs
-        more = max(_MORE, np.count_nonzero(alpha))
+        more = max(_MORE, int(np.count_nonzero(alpha)))
         seen = apart.look(learned.squares, learned.chunks, 1.0, len(alpha) + more)
         norm2 = float(alpha @ pairs.values(alpha))
         dual = float(alpha.sum()) - 0.5 * norm2
