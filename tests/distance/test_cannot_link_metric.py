@@ -322,6 +322,19 @@ def test_online_goes_on_from_a_fit():
         CannotLinkMetric(kernel="rbf").partial_fit(X, constraints=apart(other, len(X)))
 
 
+def test_online_begins_anew_where_there_is_no_matrix():
+    X, pairs = problem(11)
+    known = apart(pairs, len(X))
+    plain = CannotLinkMetric().partial_fit(X, constraints=known)
+    other = CannotLinkMetric(kernel="rbf").fit(X[:, :2], constraints=known)
+    other.set_params(kernel="linear").partial_fit(X, constraints=known)
+    np.testing.assert_array_equal(other.metric_, plain.metric_)
+    assert other.n_used_ == plain.n_used_
+    same = CannotLinkMetric().partial_fit(np.ones_like(X), constraints=known)
+    assert not same.transform(X).any()
+    assert same.transform(X).shape == X.shape
+
+
 def test_twins():
     """Items that are the same and known to differ: named under a hard margin, listed under a soft one."""
     X = np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 0.0], [1.0, 3.0], [1.0, 3.0]])

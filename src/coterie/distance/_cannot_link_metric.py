@@ -298,7 +298,7 @@ class CannotLinkMetric(LearnedDistance):
         check_parameters(self)
         if self.kernel != "linear":
             raise ParameterError(f"partial_fit has no kernels; kernel={self.kernel!r}.", "kernel")
-        begun = hasattr(self, "components_")
+        begun = hasattr(self, "metric_")
         X, known = self._read_rows(X, constraints, reset=not begun, **self._checks())
         if X.shape[1] > MOST_FEATURES:
             raise ValueError(
@@ -331,7 +331,7 @@ class CannotLinkMetric(LearnedDistance):
 def _root(A: Floats) -> Floats:
     """Axes by which a positive semidefinite matrix is B' B, without those of no length."""
     values, vectors = linalg.eigh(A)
-    kept = values > len(values) * np.finfo(np.float64).eps * values[-1]
+    kept = values >= len(values) * np.finfo(np.float64).eps * values[-1]
     return np.asarray((vectors[:, kept] * np.sqrt(values[kept])).T)
 
 
