@@ -205,7 +205,7 @@ class Margin:
 
 def widest_margin(space: Space, apart: KnownApart, C: float, tol: float, max_iter: int) -> Margin:
     """Widen the margin until it is the best but for a share `tol`, or `max_iter` steps are made."""
-    seen = apart.look(space.squares, space.chunks, np.inf, _FIRST if apart.rules else len(apart.i))
+    seen = apart.look(space.squares, space.chunks, np.inf, _FIRST)
     if not len(seen.i):
         raise ValueError("all items that are known to differ are the same: no distance can be learned.")
     pairs, alpha = WorkingPairs(space, seen.i, seen.j), np.zeros(len(seen.i))
