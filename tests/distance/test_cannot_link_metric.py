@@ -411,6 +411,23 @@ def test_few_steps_are_told():
     assert model.n_violated_ == 0
 
 
+def test_a_search_that_makes_no_step_ends(monkeypatch):
+    """Where rounding allows none, pairs that were left out look wrong in turn: that is no reason to go on."""
+    solved = []
+
+    def stuck(pairs, alpha, *_):
+        solved.append(len(alpha))
+        assert len(solved) < 200
+        return np.where(alpha > 0, alpha, 1e-3 * (len(solved) == 1)), 0
+
+    monkeypatch.setattr(widest, "_FIRST", 3)
+    monkeypatch.setattr(widest, "_MORE", 4)
+    monkeypatch.setattr(widest.WorkingPairs, "solve", stuck)
+    X, known, _ = groups_of(6)
+    with pytest.warns(ConvergenceWarning, match="after 0 steps"):
+        CannotLinkMetric(1.0).fit(X, constraints=known)
+
+
 def test_bad_input(monkeypatch):
     X, pairs = problem(14)
     known = apart(pairs, len(X))

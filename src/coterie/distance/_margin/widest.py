@@ -234,8 +234,9 @@ def widest_margin(space: Space, apart: KnownApart, C: float, tol: float, max_ite
             break
         old = apart.keys(pairs.i, pairs.j)
         new = (seen.squares < 1.0 - 0.5 * tol) & ~np.isin(apart.keys(seen.i, seen.j), old)
-        # as exact as the pairs that were not in it were wrong, and more where there are none
-        near = min(near, max(0.2 * (1.0 - seen.squares[new][0]), 0.1 * tol)) if new.any() else 0.2 * near
+        # as exact as the pairs that were not in it were wrong; more where there are none, or no step was made
+        wrong = 1.0 - seen.squares[new][0] if new.any() and steps else 0.0
+        near = min(near, max(0.2 * wrong, 0.1 * tol)) if wrong else 0.2 * near
         kept = alpha > 0
         i, j = np.append(pairs.i[kept], seen.i[new]), np.append(pairs.j[kept], seen.j[new])
         pairs, kept_alpha = WorkingPairs(space, i, j), alpha[kept]
