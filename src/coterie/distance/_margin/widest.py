@@ -28,7 +28,7 @@ from coterie.distance._margin.apart import CHUNK, KnownApart
 from coterie.distortion._rows import squared_pair_distances
 
 # Pairs that the search begins with, and the least that a look may add.
-_FIRST, _MORE = 4_000, 8_000
+_FIRST, _MORE = 2_000, 2_000
 # Most pairs that are listed as violated, the worst.
 MOST_LISTED = 1_000_000
 # Squared distances cannot be made right to less: rounding.
