@@ -70,7 +70,7 @@ class CannotLinkMetric(LearnedDistance):
         1 / |A|: without slacks, the least squared distance of all pairs by the best A of length 1.
     violated_pairs_ : array of shape (n, 2)
         The pairs, of all that are known to differ, whose squared distance is below 0.999, nearest first; at
-        most a million.
+        most a million, and those of identical items before them.
     n_violated_ : int
         How many there are.
     dual_gap_ : float
