@@ -113,6 +113,7 @@ class BalancedKMeans(SizeConstrainedKMeans):
         when="sizes should be nearly equal, and there are many items",
         source="Banerjee and Ghosh; chapter 8",
         twin="COPKMeans",
+        bounded=True,
     )
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": UNUSED, "either_or": UNUSED}
     parameter_rules: ClassVar[Any] = {
