@@ -162,8 +162,11 @@ class SizeConstrainedBisection(PrototypeClusterer):
     def account(self) -> Account:
         """As for every prototype, with the bounds; see `ConstrainedClusterMixin.account`."""
         given = self.size_min is not None or self.size_max is not None
-        bounds = Bounds(self._bounds) if given else None
-        return replace(super().account(), bounds=bounds, figures={"loads": self.sizes_})
+        bounds, found = Bounds(self._bounds) if given else None, super().account()
+        trace = found.trace and replace(found.trace, ends=("tree", "end"))
+        if trace and not self.refine:
+            trace = replace(trace, text="Distances to the centres. The tree alone: nothing moved afterwards.")
+        return replace(found, bounds=bounds, trace=trace, figures={"loads": self.sizes_})
 
 
 class TreeLoop(PrototypeLoop):
