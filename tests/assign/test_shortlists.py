@@ -7,7 +7,7 @@ from scipy import sparse
 from coterie import SizeConstrainedKMeans
 from coterie.assign import size_constrained_assignment
 from coterie.assign._sizes import read_bounds
-from coterie.assign._transport import Shortlists, Transport
+from coterie.assign._transport import Shortlists, Transport, shortlists
 from coterie.distortion import distortion_named
 from coterie.kmeans._engine import sized_loop
 from tests.marks import unsettled
@@ -89,10 +89,18 @@ def test_a_list_holds_the_cheapest_and_its_floor():
     np.testing.assert_array_equal(lists.floor, least[:, -1])
 
 
+def test_where_all_cost_the_same_every_cluster_is_on_as_many_lists():
+    distortion, centres, table = problem(7)
+    lists = Shortlists(distortion, np.ones_like(centres), n_listed=6)
+    count = np.bincount(lists.build(np.zeros(len(centres))).column.ravel(), minlength=len(centres))
+    np.testing.assert_array_equal(count, table.size // len(centres) * 6 // len(centres))
+
+
 @pytest.mark.parametrize("case", ["most items must go far", "equal centres", "equal rows", "one place"])
-def test_lists_that_lead_nowhere_for_long(case):
+def test_lists_that_lead_nowhere_for_long(case, monkeypatch):
     """Prices must not run away on the way, nor may a list lose the cluster that its item is in."""
-    for seed in range(2):
+    for seed, largest in ((0, 0), (1, 10**9)):  # longer lists, or a table in their place
+        monkeypatch.setattr(shortlists, "_TABLE", largest)
         rng = np.random.default_rng(seed)
         n, k = 1500, 80
         blobs = 100 * rng.normal(size=(3, 2))

@@ -3,7 +3,7 @@
 An item needs few clusters to choose from: the cheapest at prices near the final ones. What it does not list
 costs no less than a floor, which sinks as prices rise. Where the floor no longer shows that the list is
 enough, the costs of that item are looked at again, at the prices of the day. So the outcome is that of all
-costs, while only lists are kept.
+costs, while only lists are kept; or a table, if it is not too large, where lists led nowhere.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ from numpy.typing import NDArray
 
 from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import kernel
-from coterie.assign._transport.candidates import Cells
+from coterie.assign._transport.candidates import ALL_CLUSTERS, Cells
 from coterie.distortion import Distortion
 
 # Clusters in a list at first.
 _LISTED = 16
 # Cells of a table that is as good as lists.
 FEW_CELLS = 4_000_000
+# Cells of a table that is made where lists would become longer.
+_TABLE = 50_000_000
 # Items, at least, that look beyond their lists where these lead nowhere.
 _LED_OUT = 100
 # By how many clusters lists grow in this way before they are made anew.
-_GROWN = 4
+_GROWN = 2
 # Rounding of costs, in units of their dtype's, that is no gain.
 _ROUNDING = 8.0
 
@@ -35,19 +37,22 @@ _ROUNDING = 8.0
 def _keep_least(block: Any, base: Any, cost: Any, column: Any, floor: Any) -> None:
     """Write the cheapest clusters of each row of a block, at prices `base`, and the most that they cost.
 
+    Each row looks at the clusters from another one on, so that where many cost the same all are on some list.
     Where there is more room than clusters, the first one stands there again.
     """
-    n_listed = min(cost.shape[1], block.shape[1])
+    k = block.shape[1]
+    n_listed = min(cost.shape[1], k)
     value = np.empty(n_listed)
     for i in range(block.shape[0]):
-        worst = 0
-        for h in range(n_listed):
-            column[i, h] = h
-            value[h] = block[i, h] - base[h]
-            worst = h if value[h] > value[worst] else worst
-        for h in range(n_listed, block.shape[1]):
+        worst, h = 0, i % k
+        for step in range(k):
+            h = h + 1 if h + 1 < k else 0
             new = block[i, h] - base[h]
-            if new < value[worst]:
+            if step < n_listed:
+                column[i, step] = h
+                value[step] = new
+                worst = step if new > value[worst] else worst
+            elif new < value[worst]:
                 column[i, worst] = h
                 value[worst] = new
                 for place in range(n_listed):
@@ -78,8 +83,12 @@ class Shortlists:
         self.n_listed = min(n_listed, len(centres))
 
     def build(self, prices: Floats) -> Cells:
-        """List the clusters that are cheapest at these prices."""
+        """List the clusters that are cheapest at these prices; a table, if that is all of them."""
         n, m = self.shape[0], self.n_listed
+        if self.complete:
+            self.cells = Cells(np.empty(self.shape, dtype=self.dtype), ALL_CLUSTERS)
+            self.distortion.fill_costs(self.centres, self.cells.cost)
+            return self.cells
         self.cells = Cells(np.empty((n, m), dtype=self.dtype), np.empty((n, m), dtype=np.int32))
         self.floor, self.base = np.empty(n), prices.copy()  # the caller's go on
         self.over_blocks(self._list)
@@ -144,8 +153,9 @@ class Shortlists:
         self.cells = Cells(np.column_stack([table, more]), np.column_stack([listed, clusters]))
 
     def longer(self, prices: Floats) -> None:
-        """Make all lists anew at these prices, twice as long."""
-        self.n_listed = min(2 * self.n_listed, self.shape[1])
+        """Make all lists anew at these prices, twice as long, or of all clusters if memory allows."""
+        n, k = self.shape
+        self.n_listed = k if n * k <= _TABLE else min(2 * self.n_listed, k)
         self.build(prices)
 
     def missing(self, labels: Labels, prices: Floats) -> tuple[Index, Labels]:
@@ -153,9 +163,9 @@ class Shortlists:
 
         Their lists, and those of all whose floor did not show that they are long enough, are made anew.
         """
-        doubtful = np.flatnonzero(self._slack(labels, prices) < 0)
-        if not len(doubtful) or self.complete:
-            return doubtful[:0], labels[:0]
+        doubtful = np.arange(0) if self.complete else np.flatnonzero(self._slack(labels, prices) < 0)
+        if not len(doubtful):
+            return doubtful, labels[:0]
         best = np.empty(len(doubtful), dtype=np.int32)
         cheaper = np.zeros(len(doubtful), dtype=bool)
         eps = _ROUNDING * float(np.finfo(self.dtype).eps)
