@@ -226,7 +226,7 @@ def ending_words(model: Any, at_rest: str, begun: str = "of the best start") -> 
     words = []
     n_iter, converged = getattr(model, "n_iter_", None), getattr(model, "converged_", None)
     if n_iter is not None:
-        several = getattr(model, "_n_starts", 1) > 1
+        several = getattr(model, "_starts_made", 1) > 1
         words.append(f"{count_of(int(n_iter), 'iteration')}{f' {begun}' if several else ''}.")
     if converged is not None:
         stopped = f"It stopped by itself: {at_rest}."
