@@ -27,6 +27,8 @@ from coterie.exceptions import InfeasibleConstraintsError, ParameterError
 
 # Items up to which the axes of a kernel are made few by an eigendecomposition.
 _MOST_AXES = 3_000
+# Features up to which a step goes by them; above, by a table of similarities, up to so many items.
+_NARROW, _MOST_IN_TABLE = 100, 5_000
 _NO_TABLE = 'Take a sample of the items; kernel="linear" with fewer features than items needs no table.'
 
 
@@ -92,9 +94,9 @@ class CannotLinkMetric(LearnedDistance):
     looked at in chunks, and the program is solved for those that matter. Whether a constraint is marked hard
     does not matter here, `C` says that. Columns of different units should be scaled first: those with large
     numbers part items by the smallest A. Directions in which no support pair differs count nothing. A step
-    costs O(p d + n d^2) for p pairs at hand, a look at all pairs O(n^2 d); with more features than items, or
-    a kernel, n takes the place of d and the similarities of all items are kept. Pairs within the margin are
-    all held in memory: many, if C is small.
+    costs O(p d + n d^2) for p pairs at hand, a look at all pairs O(n^2 d). With a kernel, or more than 100
+    features and not many items, it goes by similarities of all items, which are kept: O(p n), O(n^3). Pairs
+    within the margin are all held in memory: many, if C is small.
 
     References
     ----------
@@ -192,7 +194,8 @@ class CannotLinkMetric(LearnedDistance):
         similar = maker.items(X[items].astype(np.float64), _NO_TABLE)
         if not similar.is_features:
             return Space(similar.data, True)
-        if similar.data.shape[1] <= min(len(items), MOST_FEATURES):
+        n, d = similar.data.shape
+        if d <= _NARROW or (n > _MOST_IN_TABLE and d <= min(n, MOST_FEATURES)):
             return Space(similar.data, False)
         refuse_large_table(self.kernel, len(items), np.float64, _NO_TABLE)
         return Space(safe_sparse_dot(similar.data, similar.data.T, dense_output=True), True)
@@ -252,16 +255,15 @@ class CannotLinkMetric(LearnedDistance):
         if of_features and self.kernel != "linear":
             rows = self._maker_.prepared(rows)
         few = n_items <= _MOST_AXES and n_items * rows.shape[1] <= MOST_FEATURES**2
-        if not space.is_table and n_pairs > rows.shape[1]:
-            components = _root(pairs.matrix(found.alpha))
+        components = pairs.differences(np.sqrt(found.alpha))
+        components = components @ rows.astype(np.float64) if of_features else components
+        if of_features and rows.shape[1] <= min(n_pairs, n_items, MOST_FEATURES):
+            components = _root(safe_sparse_dot(components.T, components, dense_output=True))
         elif n_pairs > n_items and few:
             components = _root(pairs.laplacian(found.alpha, np.eye(n_items)))
             components = safe_sparse_dot(components, rows) if of_features else components
-        else:
-            components = pairs.differences(np.sqrt(found.alpha))
-            components = components @ rows if of_features else components
-            if sparse.issparse(components) and math.prod(components.shape) <= MOST_FEATURES**2:
-                components = components.toarray()
+        elif sparse.issparse(components) and math.prod(components.shape) <= MOST_FEATURES**2:
+            components = components.toarray()
         if self.kernel in TABLE_KERNELS:
             self._support_rows_ = self._maker_.prepared(rows)
         self._keep(components.astype(X.dtype), has_matrix=self.kernel == "linear")

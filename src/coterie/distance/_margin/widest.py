@@ -53,6 +53,12 @@ class Space:
 
     def __init__(self, rows: Any, is_table: bool) -> None:
         self.rows, self.is_table = rows, is_table  # in float64
+        if is_table:
+            # distances do not change when the origin moves to the items, and keep their digits
+            self._given_lengths = np.diagonal(rows).copy()
+            middle = rows.mean(axis=0)
+            self.rows = rows - middle
+            self.rows -= (middle - middle.mean())[:, None]
 
     @cached_property
     def lengths(self) -> Floats:
@@ -65,9 +71,8 @@ class Space:
         if not self.is_table:
             found = squared_pair_distances(self.rows, i, j)
             return np.where(found > eps * eps * self.lengths.max(), found, 0.0)
-        size = self.lengths[i] + self.lengths[j]
-        found = size - 2.0 * self.rows[i, j]
-        return np.where(found > 8.0 * eps * size, found, 0.0)
+        found = self.lengths[i] + self.lengths[j] - 2.0 * self.rows[i, j]
+        return np.where(found > 8.0 * eps * (self._given_lengths[i] + self._given_lengths[j]), found, 0.0)
 
     def chunks(self) -> Iterator[tuple[int, Any]]:
         """Squared distances of a chunk of items to all from there on, before anything is learned."""
