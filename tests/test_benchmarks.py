@@ -12,9 +12,11 @@ from scipy import ndimage, sparse
 import coterie
 from benchmarks import commits, measure, pictures, protocol, race
 from benchmarks.discover import choose, experiments
-from benchmarks.papers import ch03, ch04, ch05, ch08, curves
+from benchmarks.papers import ch03, ch04, ch05, ch08, ch15, curves
+from benchmarks.peers import distances as peer_distances
 from benchmarks.peers import mixture as peer_mixture
 from benchmarks.peers import sizes as peer_sizes
+from benchmarks.scale import distances as scale_distances
 from benchmarks.scale import house, weight
 from benchmarks.scale import mixture as scale_mixture
 from coterie import Constraints
@@ -382,7 +384,7 @@ def test_pictures_of_mixtures_are_those_of_the_results(tmp_path, chapter):
 
 
 def test_two_commits_are_compared_in_every_estimator_and_in_the_problems_of_the_races():
-    estimators = {name for name in coterie.__all__ if hasattr(getattr(coterie, name), "fit")}
+    estimators = {name for name in coterie.__all__ if hasattr(getattr(coterie, name), "fit_predict")}
     assert {name.split()[0] for name in house.SETTINGS} == estimators
     assert [one[:3] for one in house.SIZES] == [*(one[:3] for one in peer_sizes.SPEED), peer_sizes.FREE]
     X, y = house.table("wine")
@@ -405,3 +407,70 @@ def test_weight_is_taken_of_a_folder(tmp_path):
     assert tree == (None, tmp_path)
     found = {what: number for what, (number, _, _) in weight.written(tree).items()}
     assert list(found.values()) == [8, 5, 0, 2, 1, 1, 1, 1, 0, 1, 1, 0]
+
+
+def test_the_tables_of_chapter_15_have_one_misprint():
+    book = ch15.book()
+    assert set(book) == set(ch15.bibliography(0).names)
+    assert len(ch15.misprints()) == 1
+    assert ch15.misprints()[0].startswith("H. Zhang by Euclid")
+    # the learned distance has the best F of every name
+    assert all(best[0] > max(best[1:]) for best, _ in book.values())
+
+
+def test_names_of_chapter_15_are_judged_one_by_one():
+    """Two names, people apart in each: only a cut into the true number is perfect, and .95 finds it too."""
+    y = np.repeat([0, 1, 2, 3], 5)
+    places = 10.0 * y + 0.1 * np.tile(np.arange(5), 4)
+    records = ch15.Records(None, np.where(y < 2, "a", "b"), y)
+    for found in ch15.judge(records, np.abs(places[:, None] - places), least=1.0).values():
+        assert found == [1.0, 1.0, 1.0, 1.0, 1.0, 10]
+    chained = ch15.judge(records, np.abs(places[:, None] - places), least=100.0)
+    assert [one[4] for one in chained.values()] == [pytest.approx(2 * 20 / (45 + 20))] * 2
+    alone = ch15.Records(None, records.names, np.where(y < 2, 7, np.arange(20)))
+    assert not ch15.judge(alone, np.abs(places[:, None] - places), least=1.0)
+
+
+def test_digits_stand_for_people_two_a_name():
+    X, names, y = ch15.digits(3)
+    assert X.shape == (500, 64)
+    assert [len(set(y[names == name])) for name in range(5)] == [2] * 5
+    assert len(set(y)) == 10
+
+
+def test_rare_columns_weigh_more():
+    X = sparse.csr_matrix([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+    np.testing.assert_allclose(ch15.by_idf(X).toarray(), [[1.0, 1.0 + np.log(2), 0.0], [1.0, 0.0, 0.0]])
+
+
+def test_the_objective_of_xing_has_the_best_scale():
+    """No multiple of a matrix has a lower one, and ours has the lowest of all."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)) * [1.0, 3.0, 0.3], np.repeat([0, 1], 30)
+    X[:, 2] += y
+    known = Constraints.sample(y, n_pairs=60, random_state=0)
+    near, far = (X[ij[:, 0]] - X[ij[:, 1]] for ij in (known.must_link, known.cannot_link))
+    A = np.cov(rng.normal(size=(3, 9)))
+    values = [np.vdot(near @ B, near) - np.log(np.sqrt(((far @ B) * far).sum(axis=1)).sum())
+              for B in A[None] * np.geomspace(1e-4, 1e2, 2_000)[:, None, None]]  # fmt: skip
+    assert peer_distances.objective(5 * A, X, known) == pytest.approx(min(values), abs=1e-4)
+    ours = coterie.XingMetric(diagonal=False, ridge=0.0).fit(X, constraints=known).metric_
+    assert peer_distances.objective(ours, X, known) < min(values) - 1e-3
+
+
+def test_largest_violation_is_that_of_all_pairs(monkeypatch):
+    monkeypatch.setattr(scale_distances, "CHUNK", 7)
+    rng = np.random.default_rng(0)
+    rows, names = rng.normal(size=(40, 2)), rng.integers(3, size=40)
+    apart = [(a, b) for a in range(40) for b in range(a) if names[a] != names[b]]
+    least = min(((rows[a] - rows[b]) ** 2).sum() for a, b in apart)
+    for scale in (1.0, np.sqrt(least)):
+        worst, n_pairs = scale_distances.largest_violation(rows / scale, names)
+        assert worst == pytest.approx(1 - least / scale**2, abs=1e-12)
+        assert n_pairs == len(apart)
+
+
+def test_table_of_distances_has_every_method_and_distance():
+    lines = peer_distances.tables()["distances"].splitlines()
+    assert len(lines) == 2 + 4 * len(peer_distances.METHODS) + 1
+    assert len({line.count("|") for line in lines}) == 1

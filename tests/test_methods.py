@@ -78,6 +78,7 @@ def test_every_method_can_be_built_and_fitted(method):
     for metric in method.metrics:
         model = method.build(2, metric=metric, random_state=0).fit(X)
         assert (model.account().certainty is not None) == hasattr(model, "responsibilities_")
+        assert (model.account().bounds is not None) == method.about.bounded
         if method.takes_k:
             assert set(model.labels_) == {0, 1}
         else:

@@ -635,7 +635,9 @@ def main() -> None:
     except FileNotFoundError:
         print("20 Newsgroups are left out: set COTERIE_DATA to the folder that holds them")
         return
+    made = "in one piece"
     if PARTIAL.exists():
+        made = "put together from the runs of several pieces"
         print(f"going on with the runs in {PARTIAL}; delete it to begin anew", flush=True)
     found = measured(PARTIAL)
     save(
@@ -643,7 +645,11 @@ def main() -> None:
         TITLE,
         findings(found) + sketched(found) + shown(found),
         data="19,994 documents of 20 groups, 42,215 words; 2323 documents, about 11,000 words",
-        runs="; ".join(f"{data}, by k: {', '.join(map(str, own.values()))}" for data, own in RUNS.items()),
+        runs="; ".join(
+            f"{data} " + ", ".join(f"{number} at k = {k}" for k, number in own.items())
+            for data, own in RUNS.items()
+        ),
+        made=made,
         seeds="0 to the number of runs less 1",
         start="perturbed mean, one for all methods of a run",
         errors="standard errors over runs",

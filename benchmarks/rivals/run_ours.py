@@ -14,6 +14,13 @@ warnings.simplefilter("ignore", ViolatedConstraintsWarning)  # the race counts t
 def prepare(X, must, cannot, init, settings):
     method = getattr(coterie, settings["method"])
     given = dict(settings["parameters"])
+    if settings["n_clusters"] is None:
+
+        def learn(seed):
+            model = method(**given).fit(X, constraints=Constraints(must, cannot, n_items=len(X)))
+            return model.metric_, getattr(model, "n_iter_", 1)
+
+        return learn
     if init is not None:
         given["init"] = init
 

@@ -13,7 +13,7 @@ def serve(prepare, packages):
     """Run the job.
 
     `prepare(X, must, cannot, init, settings)` returns a function of a seed that fits (only this is timed) and
-    returns labels, or None where the method failed, and the number of iterations.
+    returns labels (of a distance: its matrix), or None where the method failed, and the number of iterations.
     """
     with np.load(sys.argv[1]) as job:
         settings = json.loads(str(job["settings"]))
@@ -21,7 +21,7 @@ def serve(prepare, packages):
         draws = [
             (job[f"must_{i}"], job[f"cannot_{i}"], job.get(f"init_{i}")) for i in range(int(job["n_draws"]))
         ]
-    labels = np.full((len(draws), len(X)), -1)
+    answers = []
     told = {"failed": [], "n_iter": [], "draw_cpu_s": []}
     for i, (must, cannot, init) in enumerate(draws):
         fit = prepare(X, must, cannot, init, settings)
@@ -40,7 +40,6 @@ def serve(prepare, packages):
         told["draw_cpu_s"].append(cpu)
         told["failed"].append(found is None)
         told["n_iter"].append(n_iter)
-        if found is not None:
-            labels[i] = found
+        answers.append(np.full(len(X), -1) if found is None else found)
     told["versions"] = {"python": platform.python_version(), **{name: version(name) for name in packages}}
-    np.savez(sys.argv[2], labels=labels, told=json.dumps(told))
+    np.savez(sys.argv[2], labels=np.array(answers), told=json.dumps(told))

@@ -33,6 +33,7 @@ from sklearn.utils import check_array
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from coterie.constraints import Constraints, as_constraints
+from coterie.constraints._reading import read_loads
 
 __all__ = [
     "BalanceScores",
@@ -276,7 +277,7 @@ def balance_scores(
     BalanceScores(sdcs=0.0, rme=1.0, max_ratio=1.0, entropy=1.0)
     """
     values = _labelling(labels, "labels")
-    load = np.ones(len(values)) if size_weight is None else _sizes_of_items(size_weight, len(values))
+    load = read_loads(size_weight, len(values))
     inside = np.full(len(values), True) if values.dtype.kind in "US" else values != -1
     names, cluster = np.unique(values[inside], return_inverse=True)
     k = len(names) if n_clusters is None else index(n_clusters)
@@ -286,7 +287,7 @@ def balance_scores(
             if not len(names) and n_clusters is None
             else f"n_clusters={n_clusters}, but {len(names)} clusters occur in labels; give at least as many."
         )
-    size = np.bincount(cluster, load[inside], minlength=k)
+    size = np.bincount(cluster, load[inside] if len(load) else None, minlength=k)
     if not size.any():
         raise ValueError("the clusters hold nothing: all labels are -1, or every size_weight in them is 0.")
     share = size / size.sum()
@@ -449,17 +450,6 @@ def _labelling(labels: ArrayLike, name: str) -> NDArray[Any]:
     if values.dtype == object and any(label is None for label in values):
         raise ValueError(f"{name} has missing labels (None); drop these items or label them.")
     return np.array(values.tolist()) if values.dtype == object else values
-
-
-def _sizes_of_items(size_weight: ArrayLike, n_items: int) -> NDArray[Any]:
-    """What each item counts: finite, not negative."""
-    load = check_array(size_weight, ensure_2d=False, dtype=np.float64, input_name="size_weight")
-    if load.shape != (n_items,):
-        raise ValueError(f"size_weight has shape {load.shape}; labels has {n_items}, one number for each.")
-    below = np.flatnonzero(load < 0)
-    if len(below):
-        raise ValueError(f"size_weight of item {below[0]} is {load[below[0]]:g}; it must be at least 0.")
-    return load
 
 
 def _two_labellings(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:

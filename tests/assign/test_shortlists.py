@@ -89,6 +89,26 @@ def test_a_list_holds_the_cheapest_and_its_floor():
     np.testing.assert_array_equal(lists.floor, least[:, -1])
 
 
+def test_where_all_cost_the_same_every_cluster_is_on_as_many_lists():
+    distortion, centres, table = problem(7)
+    lists = Shortlists(distortion, np.ones_like(centres), n_listed=6)
+    count = np.bincount(lists.build(np.zeros(len(centres))).column.ravel(), minlength=len(centres))
+    np.testing.assert_array_equal(count, table.size // len(centres) * 6 // len(centres))
+
+
+def test_of_many_equals_beyond_the_list_one_is_taken_that_is_then_on_it():
+    distortion, centres, table = problem(7)
+    centres[20:], n = centres[0], len(table)
+    lists = Shortlists(distortion, centres, n_listed=4)
+    lists.build(np.where(np.arange(40) < 4, 1e3, 0.0))  # all list the first four
+    prices = np.where(np.arange(40) < 20, 0.0, 1e3)
+    labels = np.arange(n, dtype=np.int32) % 4
+    rows, better = lists.missing(labels, prices)
+    assert len(rows) == n
+    assert (better >= 20).all()
+    assert (lists.cells.column == better[:, None]).any(axis=1).all()
+
+
 @pytest.mark.parametrize("case", ["most items must go far", "equal centres", "equal rows", "one place"])
 def test_lists_that_lead_nowhere_for_long(case):
     """Prices must not run away on the way, nor may a list lose the cluster that its item is in."""

@@ -67,8 +67,10 @@ def test_the_last_example_is_wider_than_euclid():
 
 
 @few_of(6, 60)
-def test_descent_finds_the_same(numbers, seed):
+def test_descent_finds_the_same(numbers, seed, monkeypatch):
+    monkeypatch.setattr(widest, "_MORE", 3)
     for number in numbers:
+        monkeypatch.setattr(widest, "_FIRST", 4 if number % 2 else 4000)
         X, pairs = problem([seed, number])
         K = margin.gram_of_pairs(X @ X.T, pairs)
         lengths = np.sqrt(np.diag(K))
@@ -322,6 +324,19 @@ def test_online_goes_on_from_a_fit():
         CannotLinkMetric(kernel="rbf").partial_fit(X, constraints=apart(other, len(X)))
 
 
+def test_online_begins_anew_where_there_is_no_matrix():
+    X, pairs = problem(11)
+    known = apart(pairs, len(X))
+    plain = CannotLinkMetric().partial_fit(X, constraints=known)
+    other = CannotLinkMetric(kernel="rbf").fit(X[:, :2], constraints=known)
+    other.set_params(kernel="linear").partial_fit(X, constraints=known)
+    np.testing.assert_array_equal(other.metric_, plain.metric_)
+    assert other.n_used_ == plain.n_used_
+    same = CannotLinkMetric().partial_fit(np.ones_like(X), constraints=known)
+    assert not same.transform(X).any()
+    assert same.transform(X).shape == X.shape
+
+
 def test_twins():
     """Items that are the same and known to differ: named under a hard margin, listed under a soft one."""
     X = np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 0.0], [1.0, 3.0], [1.0, 3.0]])
@@ -344,6 +359,16 @@ def test_twins():
         CannotLinkMetric().fit(many, constraints=Constraints.across(np.arange(12)))
 
 
+def test_too_many_twins(monkeypatch):
+    monkeypatch.setattr(widest, "MOST_LISTED", 20)
+    X = np.vstack([np.zeros((9, 2)), np.eye(2)])
+    known = Constraints.across(np.arange(11))
+    for C in (HARD, 1.0):
+        with pytest.raises(ValueError, match=r"20 pairs of items or more.*repeat others"):
+            CannotLinkMetric(C).fit(X, constraints=known)
+    assert CannotLinkMetric().fit(X[4:], constraints=known[np.arange(4, 11)]).n_violated_ == 10
+
+
 def test_a_pair_that_rules_is_named():
     X, pairs = problem(12)
     X = np.vstack([X, X[0] + 1e-4])
@@ -352,12 +377,28 @@ def test_a_pair_that_rules_is_named():
         CannotLinkMetric(HARD).fit(X, constraints=known)
 
 
-def test_a_small_c_is_told():
+@pytest.mark.parametrize("weight", [1.0, 0.3])
+@pytest.mark.parametrize("C", [1.0, 1.3e-7, 1e-20])
+def test_a_small_c_is_told(C, weight):
+    """Every multiplier is then the most that it may be, to the last digit."""
     X, pairs = problem(13)
+    known = Constraints(cannot_link=pairs, n_items=len(X), weight=weight)
     with pytest.warns(UserWarning, match="small for the unit of X") as told:
-        model = CannotLinkMetric().fit(1e-3 * X, constraints=apart(pairs, len(X)))
+        model = CannotLinkMetric(C).fit(1e-3 * X, constraints=known)
     assert len(told) == 1
     assert model.n_violated_ == len(pairs)
+    assert (model.dual_coef_ == C * weight).all()
+
+
+def test_all_pairs_within_the_margin(monkeypatch):
+    """What a look adds grows with what is held: few looks, though each pair of all counts in the end."""
+    monkeypatch.setattr(widest, "_FIRST", 2)
+    monkeypatch.setattr(widest, "_MORE", 2)
+    X = problem(15, n=60)[0]
+    with pytest.warns(UserWarning, match="small for the unit"):
+        model = CannotLinkMetric(1e-9, max_iter=60).fit(X, constraints=Constraints.across(np.arange(60)))
+    assert model.converged_
+    assert len(model.dual_coef_) == model.n_violated_ == 60 * 59 // 2
 
 
 @pytest.mark.filterwarnings("ignore:the pair")
@@ -370,6 +411,23 @@ def test_few_steps_are_told():
     assert model.n_violated_ == 0
 
 
+def test_a_search_that_makes_no_step_ends(monkeypatch):
+    """Where rounding allows none, pairs that were left out look wrong in turn: that is no reason to go on."""
+    solved = []
+
+    def stuck(pairs, alpha, *_):
+        solved.append(len(alpha))
+        assert len(solved) < 200
+        return np.where(alpha > 0, alpha, 1e-3 * (len(solved) == 1)), 0
+
+    monkeypatch.setattr(widest, "_FIRST", 3)
+    monkeypatch.setattr(widest, "_MORE", 4)
+    monkeypatch.setattr(widest.WorkingPairs, "solve", stuck)
+    X, known, _ = groups_of(6)
+    with pytest.warns(ConvergenceWarning, match="after 0 steps"):
+        CannotLinkMetric(1.0).fit(X, constraints=known)
+
+
 def test_bad_input(monkeypatch):
     X, pairs = problem(14)
     known = apart(pairs, len(X))
@@ -379,6 +437,9 @@ def test_bad_input(monkeypatch):
         CannotLinkMetric().fit(X, constraints=Constraints.from_labels([0, 0, *[-1] * 10]))
     with pytest.raises(ParameterError, match="C of CannotLinkMetric must be"):
         CannotLinkMetric(0.0).fit(X, constraints=known)
+    for unit in (1e-100, 1e100):
+        with pytest.raises(ValueError, match=r"fourth power.*multiply X by a constant"):
+            CannotLinkMetric(HARD).fit(unit * X, constraints=known)
     K = X @ X.T - 5.0 * np.eye(len(X))
     with pytest.raises(ValueError, match=r"not positive semidefinite \(an eigenvalue is -5"):
         CannotLinkMetric(kernel="precomputed").fit(K, constraints=known)

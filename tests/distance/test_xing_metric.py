@@ -159,6 +159,8 @@ def test_what_says_nothing():
         XingMetric().fit(X, constraints=known_of([(0, 1)], [(0, 2)], 8))
     with pytest.raises(ValueError, match="cannot-linked items are the same"):
         XingMetric().fit(X, constraints=known_of([(0, 2)], [(0, 1)], 8))
+    with pytest.raises(ValueError, match="all columns of X are constant"):
+        XingMetric().fit(np.ones((8, 2)), constraints=known_of([(0, 2)], [(0, 1)], 8))
     many = Constraints.from_labels(np.arange(3000) % 2)
     with pytest.raises(UnsupportedConstraintError, match=r"4,498,500 pairs.*RCA or CannotLinkMetric"):
         XingMetric().fit(np.eye(3000, 3), constraints=many)

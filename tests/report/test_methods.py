@@ -7,9 +7,21 @@ import time
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from coterie import Constraints, COPKMeans, KMedoids, PCKMeans, SizeConstrainedKMeans
+from coterie import (
+    BalancedCut,
+    BalancedKMeans,
+    Constraints,
+    COPKMeans,
+    FrequencySensitiveKMeans,
+    KMedoids,
+    OnlineBalancedKMeans,
+    PCKMeans,
+    SizeConstrainedBisection,
+    SizeConstrainedKMeans,
+)
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.methods import METHODS
 from coterie.report import constraint_outcomes, plain_labels, write_report
@@ -82,6 +94,28 @@ def test_every_method(tmp_path, method, form, seed):
     if form == "frame":
         assert "feature 0" not in page.text
     assert (len(constraint_outcomes(model, given)["kind"]) > 0) == bool(method.kinds)
+
+
+@pytest.mark.parametrize(
+    ("model", "told", "not_told"),
+    [
+        (COPKMeans(3), "iterations of the best start. It", "on the sample"),
+        (COPKMeans(3, n_init=1), "iterations. It", "best start"),
+        (COPKMeans(3, init=np.eye(3, 5)), "iterations. It", "best start"),
+        (SizeConstrainedBisection(3), "tree", "best start"),
+        (SizeConstrainedBisection(3, refine=False), "The tree alone", "iterations. It stopped"),
+        (BalancedKMeans(3, sample_size=30), "on the sample is not counted", "best start"),
+        (BalancedKMeans(3, sample_size=60), "of the best start", "is not counted"),
+        (FrequencySensitiveKMeans(3), "from the best start of k-means", "of the best start"),
+        (OnlineBalancedKMeans(3), "each pass", "best start"),
+        (BalancedCut(3), "of the best start", "on the sample"),
+    ],
+)
+def test_what_is_said_of_starts_is_so(tmp_path, model, told, not_told):
+    rows = np.random.default_rng(0).normal(size=(60, 5))
+    page = written(tmp_path, clone(model).set_params(random_state=0).fit(rows), rows)
+    assert told in page.text
+    assert not_told not in page.text
 
 
 def test_the_mixin_writes_the_same_page(tmp_path, wine):

@@ -210,7 +210,7 @@ def _trace(model: Any) -> Trace | None:
 
 
 def objective_words(model: Any, counted: str = "distances to the centres", prices: bool | None = None) -> str:
-    """What an objective counts, and how the best start ended; `prices`: whether constraints cost."""
+    """What an objective counts, and how it ended; `prices`: whether constraints cost."""
     if prices is None:
         prices = _price(model, True).statement is not None
     known = getattr(model, "constraints_", None)
@@ -223,12 +223,13 @@ def objective_words(model: Any, counted: str = "distances to the centres", price
     return f"{message} {ending_words(model, at_rest)}".rstrip()
 
 
-def ending_words(model: Any, at_rest: str) -> str:
-    """How many steps there were, and whether they came to rest."""
+def ending_words(model: Any, at_rest: str, begun: str = "of the best start") -> str:
+    """How many steps there were, `begun` where several starts were made, and whether they came to rest."""
     words = []
     n_iter, converged = getattr(model, "n_iter_", None), getattr(model, "converged_", None)
     if n_iter is not None:
-        words.append(f"{count_of(int(n_iter), 'iteration')} of the best start.")
+        several = getattr(model, "_starts_made", 1) > 1
+        words.append(f"{count_of(int(n_iter), 'iteration')}{f' {begun}' if several else ''}.")
     if converged is not None:
         stopped = f"It stopped by itself: {at_rest}."
         words.append(stopped if converged else "It was stopped before it came to rest (max_iter).")

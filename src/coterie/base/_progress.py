@@ -94,6 +94,7 @@ def best_of_starts(
     """
     best: Any = None
     failed: list[RuntimeError] = []
+    estimator._starts_made = n_starts  # its account speaks of the best one where there are several
     better = better or (lambda new, old: clearly_less(new.objective, old.objective))  # type: ignore[attr-defined]
     with progress(estimator, X, n_starts=n_starts + (finish is not None), max_steps=max_steps) as starts:
         for number in range(n_starts):

@@ -27,6 +27,8 @@ from coterie.exceptions import InfeasibleConstraintsError, ParameterError
 
 # Items up to which the axes of a kernel are made few by an eigendecomposition.
 _MOST_AXES = 3_000
+# Features up to which a step goes by them; above, by a table of similarities, up to so many items.
+_NARROW, _MOST_IN_TABLE = 100, 5_000
 _NO_TABLE = 'Take a sample of the items; kernel="linear" with fewer features than items needs no table.'
 
 
@@ -70,7 +72,7 @@ class CannotLinkMetric(LearnedDistance):
         1 / |A|: without slacks, the least squared distance of all pairs by the best A of length 1.
     violated_pairs_ : array of shape (n, 2)
         The pairs, of all that are known to differ, whose squared distance is below 0.999, nearest first; at
-        most a million.
+        most a million, and those of identical items before them.
     n_violated_ : int
         How many there are.
     dual_gap_ : float
@@ -92,9 +94,9 @@ class CannotLinkMetric(LearnedDistance):
     looked at in chunks, and the program is solved for those that matter. Whether a constraint is marked hard
     does not matter here, `C` says that. Columns of different units should be scaled first: those with large
     numbers part items by the smallest A. Directions in which no support pair differs count nothing. A step
-    costs O(p d + n d^2) for p pairs at hand, a look at all pairs O(n^2 d); with more features than items, or
-    a kernel, n takes the place of d and the similarities of all items are kept. Pairs within the margin are
-    all held in memory: many, if C is small.
+    costs O(p d + n d^2) for p pairs at hand, a look at all pairs O(n^2 d). With a kernel, or more than 100
+    features and not many items, it goes by similarities of all items, which are kept: O(p n), O(n^3). Pairs
+    within the margin are all held in memory: many, if C is small.
 
     References
     ----------
@@ -131,10 +133,6 @@ class CannotLinkMetric(LearnedDistance):
         "check_units_of_columns": "the size of A counts, and it has the units of the columns"
     }
     _needs = "cannot-links, different labels, `across` or `distinct` groups"
-    _of_a_fit = (
-        *("support_pairs_", "dual_coef_", "support_items_", "margin_", "dual_gap_"),
-        *("violated_pairs_", "n_violated_", "n_iter_", "gamma_", "_maker", "_support_rows", "_stream"),
-    )
 
     def __init__(
         self,
@@ -155,18 +153,7 @@ class CannotLinkMetric(LearnedDistance):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _learn_nothing(self, X: Any) -> None:
-        self._forget()
-        self.n_iter_ = 1
-        super()._learn_nothing(X)
-
-    def _forget(self) -> None:
-        """Leave nothing of an earlier fit."""
-        for name in self._of_a_fit:
-            self.__dict__.pop(name, None)
-
     def _learn(self, X: Any, known: Constraints) -> None:
-        self._forget()
         apart = self._read_apart(known)
         space = self._space_of(X, apart.items)
         apart = apart.without(*self._same(space, apart, known))
@@ -201,13 +188,14 @@ class CannotLinkMetric(LearnedDistance):
             return Space(table, True)
         maker = KernelMaker(self.kernel, self.gamma, self.degree, self.coef0, X, np.ones(X.shape[0]))
         if self.kernel != "linear":
-            self._maker = maker
+            self._maker_ = maker
         if self.kernel in TABLE_KERNELS:
             self.gamma_ = maker.gamma
         similar = maker.items(X[items].astype(np.float64), _NO_TABLE)
         if not similar.is_features:
             return Space(similar.data, True)
-        if similar.data.shape[1] <= min(len(items), MOST_FEATURES):
+        n, d = similar.data.shape
+        if d <= _NARROW or (n > _MOST_IN_TABLE and d <= min(n, MOST_FEATURES)):
             return Space(similar.data, False)
         refuse_large_table(self.kernel, len(items), np.float64, _NO_TABLE)
         return Space(safe_sparse_dot(similar.data, similar.data.T, dense_output=True), True)
@@ -250,7 +238,7 @@ class CannotLinkMetric(LearnedDistance):
                 f"{found.alpha[ruler]:.3g}).",
                 UserWarning,
             )
-        if not math.isinf(self.C) and len(part) and (found.alpha >= self.C).all() and self.n_violated_:
+        if not found.n_free and self.n_violated_:
             enough = 1.0 / np.median(found.squares) ** 2
             warn_user(
                 f"C={self.C:g} is small for the unit of X: no pair reaches the margin. A C of {enough:.1g} "
@@ -265,27 +253,26 @@ class CannotLinkMetric(LearnedDistance):
         rows, n_pairs, n_items = X[self.support_items_], len(found.i), len(pairs.items)
         of_features = self.kernel in FEATURE_KERNELS
         if of_features and self.kernel != "linear":
-            rows = self._maker.prepared(rows)
+            rows = self._maker_.prepared(rows)
         few = n_items <= _MOST_AXES and n_items * rows.shape[1] <= MOST_FEATURES**2
-        if not space.is_table and n_pairs > rows.shape[1]:
-            components = _root(pairs.matrix(found.alpha))
+        components = pairs.differences(np.sqrt(found.alpha))
+        components = components @ rows.astype(np.float64) if of_features else components
+        if of_features and rows.shape[1] <= min(n_pairs, n_items, MOST_FEATURES):
+            components = _root(safe_sparse_dot(components.T, components, dense_output=True))
         elif n_pairs > n_items and few:
             components = _root(pairs.laplacian(found.alpha, np.eye(n_items)))
             components = safe_sparse_dot(components, rows) if of_features else components
-        else:
-            components = pairs.differences(np.sqrt(found.alpha))
-            components = components @ rows if of_features else components
-            if sparse.issparse(components) and math.prod(components.shape) <= MOST_FEATURES**2:
-                components = components.toarray()
+        elif sparse.issparse(components) and math.prod(components.shape) <= MOST_FEATURES**2:
+            components = components.toarray()
         if self.kernel in TABLE_KERNELS:
-            self._support_rows = self._maker.prepared(rows)
+            self._support_rows_ = self._maker_.prepared(rows)
         self._keep(components.astype(X.dtype), has_matrix=self.kernel == "linear")
 
     def _place(self, X: Any) -> Any:
-        if self.kernel == "cosine" and hasattr(self, "_maker"):
-            X = self._maker.prepared(X)
-        elif hasattr(self, "_support_rows"):
-            X = self._maker.table(self._maker.prepared(X), self._support_rows)
+        if self.kernel == "cosine" and hasattr(self, "_maker_"):
+            X = self._maker_.prepared(X)
+        elif hasattr(self, "_support_rows_"):
+            X = self._maker_.table(self._maker_.prepared(X), self._support_rows_)
         elif self.kernel == "precomputed" and hasattr(self, "support_items_"):
             X = X[:, self.support_items_]
         return super()._place(X)
@@ -313,7 +300,7 @@ class CannotLinkMetric(LearnedDistance):
         check_parameters(self)
         if self.kernel != "linear":
             raise ParameterError(f"partial_fit has no kernels; kernel={self.kernel!r}.", "kernel")
-        begun = hasattr(self, "components_")
+        begun = hasattr(self, "metric_")
         X, known = self._read_rows(X, constraints, reset=not begun, **self._checks())
         if X.shape[1] > MOST_FEATURES:
             raise ValueError(
@@ -322,7 +309,7 @@ class CannotLinkMetric(LearnedDistance):
             )
         if not known:
             return self if begun else self._told_nothing(X)
-        A = self.__dict__.get("_stream")
+        A = self.__dict__.get("_stream_")
         if A is None:
             A = self.metric_.astype(np.float64) if begun and self.n_used_ else np.zeros((X.shape[1],) * 2)
         apart = self._read_apart(known)
@@ -333,7 +320,7 @@ class CannotLinkMetric(LearnedDistance):
             _go_online(A, rows, i, apart, self.C)
         used = self._count_used(known) + (self.n_used_ if begun else 0)
         self._forget()
-        self._stream, self.n_used_, self.converged_ = A, used, False
+        self._stream_, self.n_used_, self.converged_ = A, used, False
         self._keep(_root(A).astype(X.dtype))
         return self
 
@@ -346,7 +333,7 @@ class CannotLinkMetric(LearnedDistance):
 def _root(A: Floats) -> Floats:
     """Axes by which a positive semidefinite matrix is B' B, without those of no length."""
     values, vectors = linalg.eigh(A)
-    kept = values > len(values) * np.finfo(np.float64).eps * values[-1]
+    kept = values >= len(values) * np.finfo(np.float64).eps * values[-1]
     return np.asarray((vectors[:, kept] * np.sqrt(values[kept])).T)
 
 

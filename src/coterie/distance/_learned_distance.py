@@ -78,10 +78,17 @@ class LearnedDistance(TakesConstraints, ClassNamePrefixFeaturesOutMixin, Transfo
         """
         check_parameters(self)
         X, known = self._read_rows(X, constraints, **self._checks())
+        self._forget()
         if not known:
             return self._told_nothing(X)
         self._learn(X, known)
         return self
+
+    def _forget(self) -> None:
+        """Leave nothing of an earlier fit."""
+        for name in vars(self).keys() - {"n_features_in_", "feature_names_in_"}:
+            if name.endswith("_"):
+                delattr(self, name)
 
     def _told_nothing(self, X: Any) -> Any:
         warn_user(
@@ -90,7 +97,9 @@ class LearnedDistance(TakesConstraints, ClassNamePrefixFeaturesOutMixin, Transfo
             UserWarning,
         )
         self.n_used_, self.converged_ = 0, True
-        self._learn_nothing(X)
+        if "max_iter" in self.get_params():
+            self.n_iter_ = 1
+        self._keep_diagonal(np.ones(X.shape[1], dtype=X.dtype))
         return self
 
     def _checks(self) -> dict[str, Any]:
@@ -100,9 +109,6 @@ class LearnedDistance(TakesConstraints, ClassNamePrefixFeaturesOutMixin, Transfo
 
     def _learn(self, X: Any, known: Constraints) -> None:
         raise NotImplementedError
-
-    def _learn_nothing(self, X: Any) -> None:
-        self._keep_diagonal(np.ones(X.shape[1], dtype=X.dtype))
 
     def _nothing_of_use(self, known: Constraints) -> UnsupportedConstraintError:
         return UnsupportedConstraintError(
@@ -116,8 +122,6 @@ class LearnedDistance(TakesConstraints, ClassNamePrefixFeaturesOutMixin, Transfo
         self._n_features_out = components.shape[0]
         if has_matrix and components.shape[1] <= MOST_FEATURES:
             self.metric_ = np.asarray(safe_sparse_dot(components.T, components, dense_output=True))
-        else:
-            self.__dict__.pop("metric_", None)  # of an earlier fit
 
     def _keep_columns(self, root: Floats, columns: Index, scale: Floats, dtype: Any) -> None:
         """Keep axes that were learned in some columns divided by their scale, or a weight for each."""

@@ -105,10 +105,6 @@ class XingMetric(LearnedDistance):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _learn_nothing(self, X: Any) -> None:
-        self.n_iter_ = 1
-        super()._learn_nothing(X)
-
     def _learn(self, X: Any, known: Constraints) -> None:
         if not self.diagonal and X.shape[1] > MOST_FEATURES:
             raise ParameterError(
@@ -123,6 +119,8 @@ class XingMetric(LearnedDistance):
         near, far = (taken & ~pairs.cannot, taken & pairs.cannot)
         if not near.any() or not far.any():
             raise self._nothing_of_use(known)
+        if not len(columns):
+            raise ValueError("all columns of X are constant: no distance can be learned.")
         self.n_used_ = self._count_used(known)
         unit = sparse.diags(1.0 / scale[columns])
         apart = [

@@ -111,6 +111,7 @@ class BalancedCut(ConstrainedClusterMixin, BaseEstimator):
         when="equal or bounded sizes, and clusters that are not round; given affinities, from Python",
         source="Karypis and Kumar 1998; chapter 8",
         twin="KernelPCKMeans",
+        bounded=True,
     )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
     constraint_kinds = frozenset({"must-link"})

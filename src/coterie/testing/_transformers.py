@@ -93,6 +93,9 @@ def check_nothing_stated(estimator: Any) -> None:
     """Without constraints the distance is Euclid's, with one warning, also after another fit."""
     X, _, known = _rows(estimator)
     model = fitted(estimator, X, known)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fresh = clone(estimator).fit(X)
     for nothing in (None, Constraints(n_items=len(X))):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -100,6 +103,8 @@ def check_nothing_stated(estimator: Any) -> None:
         assert [w.category for w in caught] == [UserWarning], f"warnings: {[str(w.message) for w in caught]}"
         assert type(model).__name__ in str(caught[0].message), "the warning does not say who warns"
         assert model.n_used_ == 0, f"n_used_ is {model.n_used_}"
+        left = vars(model).keys() - vars(fresh).keys()
+        assert not left, f"of an earlier fit there remain {sorted(left)}"
         _assert_same(model.pair_distances(X, _PAIRS), _euclidean(X), "nothing was stated", tol=1e-12)
 
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie._arrays import NOTHING, Floats
+from coterie._arrays import Floats
 from coterie._words import format_number, listed
 from coterie.assign._sizes.bounds import NO_MAXIMUM, Groups, SizeBounds, check_sums
 from coterie.constraints._model import sorted_names
-from coterie.constraints._reading import is_unknown
+from coterie.constraints._reading import is_unknown, read_loads
 from coterie.exceptions import ParameterError
 
 _PERCENT = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{0,15})?)\s*%\s*")
@@ -67,31 +67,6 @@ def _with_spare(bounds: SizeBounds, most: float) -> SizeBounds:
         high = np.concatenate([groups.high, np.full(shape, NO_MAXIMUM * bounds.total)], axis=1)
         groups = replace(groups, low=low, high=high)
     return replace(bounds, low=np.append(bounds.low, 0.0), high=np.append(bounds.high, most), groups=groups)
-
-
-def read_loads(size_weight: Any, n: int) -> Floats:
-    """Loads: finite, not negative; empty if all are 1."""
-    if size_weight is None:
-        return NOTHING
-    try:
-        load = np.asarray(size_weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise _wrong_load(f"size_weight must be {n} numbers, one per item.") from None
-    if load.shape != (n,):
-        raise _wrong_load(f"size_weight has shape {load.shape}, but one load per item is needed: ({n},).")
-    wrong = np.flatnonzero(~np.isfinite(load) | (load < 0))
-    if len(wrong):
-        raise _wrong_load(
-            f"size_weight of item {wrong[0]} is {format_number(load[wrong[0]])}; loads are finite, at least "
-            "0."
-        )
-    if not load.any():
-        raise _wrong_load("size_weight is zero for every item: there is nothing to bound.")
-    return NOTHING if (load == 1.0).all() else load
-
-
-def _wrong_load(message: str) -> ParameterError:
-    return ParameterError(message, "size_weight")
 
 
 class _Reader:

@@ -6,7 +6,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coterie._arrays import NOTHING, Floats, Labels
 from coterie._compiled import Kernel, chunk_rows, in_slices, over_chunks
@@ -106,8 +105,8 @@ class FlowState:
         step[moved] = reach * np.clip(np.linalg.solve(answer, -self.excess[moved]), -_FARTHEST, _FARTHEST)
         return step
 
-    def run(self, cells: Cells) -> NDArray[np.bool_] | None:
-        """Push paths until everything fits; else the nodes from which none that is short can be reached."""
+    def run(self, cells: Cells) -> bool:
+        """Push paths until everything fits; whether that was reached."""
         problem = self.problem
         limits = problem.limits
         n_nodes = problem.n_nodes
@@ -153,10 +152,10 @@ class FlowState:
             if status != PAUSED:
                 self.potentials += nodes.level
             if status == STUCK:
-                return nodes.final == 1
+                return False
         problem.reached = reach if np.isfinite(reach) else 0.0
         self.potentials -= self.potentials[-1]
-        return None
+        return True
 
     def _candidates(self, cells: Cells, least: float) -> tuple[float, Heaps]:
         """Heaps of the items that lose little by a move; and the largest loss kept, `least` or more."""
@@ -178,9 +177,7 @@ class FlowState:
         count = np.zeros((problem.n_kinds * k, k), dtype=np.int64)
         for part in in_slices(n, width):
             find_candidates(*common, reach, count, count, NOTHING, NO_KINDS, *part)
-        # everybody is a candidate for everything; a list may name a cluster twice, also the item's own
-        others = cells.column != self.labels[:, None] if len(cells.column) else None
-        if count.sum() == (n * (width - 1) if others is None else np.count_nonzero(others)):
+        if count.sum() == n * (width - 1):  # everybody is a candidate for everything
             reach = np.inf
         room = count + count // 2
         self.counters[TAIL] = room.sum()

@@ -3,7 +3,7 @@
 An item needs few clusters to choose from: the cheapest at prices near the final ones. What it does not list
 costs no less than a floor, which sinks as prices rise. Where the floor no longer shows that the list is
 enough, the costs of that item are looked at again, at the prices of the day. So the outcome is that of all
-costs, while only lists are kept.
+costs, while only lists are kept; where they lead nowhere they become longer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import kernel
@@ -23,10 +22,6 @@ from coterie.distortion import Distortion
 _LISTED = 16
 # Cells of a table that is as good as lists.
 FEW_CELLS = 4_000_000
-# Items, at least, that look beyond their lists where these lead nowhere.
-_LED_OUT = 100
-# By how many clusters lists grow in this way before they are made anew.
-_GROWN = 4
 # Rounding of costs, in units of their dtype's, that is no gain.
 _ROUNDING = 8.0
 
@@ -35,27 +30,26 @@ _ROUNDING = 8.0
 def _keep_least(block: Any, base: Any, cost: Any, column: Any, floor: Any) -> None:
     """Write the cheapest clusters of each row of a block, at prices `base`, and the most that they cost.
 
-    Where there is more room than clusters, the first one stands there again.
+    Each row looks at the clusters from another one on, so that where many cost the same all are on some list.
     """
-    n_listed = min(cost.shape[1], block.shape[1])
+    n_listed, k = cost.shape[1], block.shape[1]
     value = np.empty(n_listed)
     for i in range(block.shape[0]):
-        worst = 0
-        for h in range(n_listed):
-            column[i, h] = h
-            value[h] = block[i, h] - base[h]
-            worst = h if value[h] > value[worst] else worst
-        for h in range(n_listed, block.shape[1]):
+        worst, h = 0, i % k
+        for step in range(k):
+            h = h + 1 if h + 1 < k else 0
             new = block[i, h] - base[h]
-            if new < value[worst]:
+            if step < n_listed:
+                column[i, step] = h
+                value[step] = new
+                worst = step if new > value[worst] else worst
+            elif new < value[worst]:
                 column[i, worst] = h
                 value[worst] = new
                 for place in range(n_listed):
                     worst = place if value[place] > value[worst] else worst
         floor[i] = value[worst]
-        for place in range(cost.shape[1]):
-            if place >= n_listed:
-                column[i, place] = column[i, 0]
+        for place in range(n_listed):
             cost[i, place] = block[i, column[i, place]]
 
 
@@ -113,36 +107,6 @@ class Shortlists:
         listed = np.argmax(column == labels[:, None], axis=1)
         return self.floor - (cost[np.arange(len(cost)), listed] - prices[labels])
 
-    def lead_out(self, labels: Labels, prices: Floats, reached: NDArray[np.bool_], n_wanted: int = 0) -> None:
-        """Let items of the clusters that were reached list one that was not: those that lose least by it.
-
-        At least `n_wanted` of them. Where that was done several times all lists become longer instead.
-        """
-        if self.cells.cost.shape[1] >= self.n_listed + _GROWN:
-            self.longer(prices)
-            return
-        rows, outside = np.flatnonzero(reached[labels]), np.flatnonzero(~reached)
-        slack = self._slack(labels, prices)
-        cost, way = np.empty(len(rows)), np.empty(len(rows), dtype=np.int32)
-
-        def take(part: slice, block: Any) -> None:
-            beyond = block[:, outside]
-            nearest = (beyond - prices[outside]).argmin(axis=1)
-            way[part], cost[part] = outside[nearest], beyond[np.arange(len(block)), nearest]
-
-        self.distortion.of_rows(rows).fill_costs(self.centres, _Sink(take))
-        own = self.floor[rows] - slack[rows]
-        n_led = min(max(_LED_OUT, len(rows) // 50, n_wanted), len(rows))
-        led = np.argpartition(cost - prices[way] - own, n_led - 1)[:n_led]
-        rows, way, cost = rows[led], way[led], cost[led]
-        # lists grow by one: for the others by the dearest that they have, once more
-        table, listed = self.cells
-        worst = (table - prices[listed]).argmax(axis=1)
-        last = np.arange(len(table)), worst
-        more, clusters = table[last], listed[last]
-        more[rows], clusters[rows] = cost, way
-        self.cells = Cells(np.column_stack([table, more]), np.column_stack([listed, clusters]))
-
     def longer(self, prices: Floats) -> None:
         """Make all lists anew at these prices, twice as long."""
         self.n_listed = min(2 * self.n_listed, self.shape[1])
@@ -153,9 +117,9 @@ class Shortlists:
 
         Their lists, and those of all whose floor did not show that they are long enough, are made anew.
         """
-        doubtful = np.flatnonzero(self._slack(labels, prices) < 0)
-        if not len(doubtful) or self.complete:
-            return doubtful[:0], labels[:0]
+        doubtful = np.arange(0) if self.complete else np.flatnonzero(self._slack(labels, prices) < 0)
+        if not len(doubtful):
+            return doubtful, labels[:0]
         best = np.empty(len(doubtful), dtype=np.int32)
         cheaper = np.zeros(len(doubtful), dtype=bool)
         eps = _ROUNDING * float(np.finfo(self.dtype).eps)
@@ -163,19 +127,17 @@ class Shortlists:
         def take(part: slice, block: Any) -> None:
             rows = doubtful[part]
             self._list(rows, block)
-            now = block - prices
-            every = np.arange(len(rows))
-            best[part] = now.argmin(axis=1)
-            mine, least = now[every, labels[rows]], now[every, best[part]]
-            size = np.abs(block[every, labels[rows]]) + np.abs(block[every, best[part]])
-            cheaper[part] = least < mine - eps * size
+            every, own, column = np.arange(len(rows)), labels[rows], self.cells.column[rows]
+            value = self.cells.cost[rows] - prices[column]
+            first = value.argmin(axis=1)
+            best[part] = column[every, first]
+            mine, least = block[every, own], block[every, best[part]]
+            tolerance = eps * (np.abs(mine) + np.abs(least))
+            cheaper[part] = value[every, first] < mine - prices[own] - tolerance
             # of clusters that cost the same a list may hold others than the item's own
-            own = labels[rows]
-            left = np.flatnonzero(~cheaper[part] & (self.cells.column[rows] != own[:, None]).all(axis=1))
-            if len(left):
-                lost, kept = rows[left], own[left]
-                worst = (self.cells.cost[lost] - prices[self.cells.column[lost]]).argmax(axis=1)
-                self.cells.cost[lost, worst], self.cells.column[lost, worst] = block[left, kept], kept
+            left = np.flatnonzero(~cheaper[part] & (column != own[:, None]).all(axis=1))
+            at = rows[left], value[left].argmax(axis=1)
+            self.cells.cost[at], self.cells.column[at] = mine[left], own[left]
 
         self.distortion.of_rows(doubtful).fill_costs(self.centres, _Sink(take))
         return doubtful[cheaper], best[cheaper]

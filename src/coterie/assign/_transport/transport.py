@@ -194,7 +194,7 @@ class Transport:
             state = self._by_shortlists(costs, potentials)
         else:
             state = self._start(costs, potentials)
-            if state.imbalance > 0 and state.run(Cells(costs, ALL_CLUSTERS)) is not None:
+            if state.imbalance > 0 and not state.run(Cells(costs, ALL_CLUSTERS)):
                 raise InfeasibleFlowError
         left = float(np.abs(state.excess).sum()) / 2.0
         return BoundedLabels(state.labels, state.potentials, left, proven=not self.loads_differ)
@@ -205,16 +205,14 @@ class Transport:
         n_rounds = 0
         while True:
             before = state.potentials.copy()
-            reached = state.run(lists.cells)
-            prices = state.potentials[: self.k]
-            if reached is not None:
+            if not state.run(lists.cells):
                 if lists.complete:
                     raise InfeasibleFlowError
                 # on the way to nowhere prices went farther than any item lies: back to those before
-                n_wanted = int(2 * state.excess[: self.k][reached[: self.k]].sum())
-                lists.lead_out(state.labels, before[: self.k], reached[: self.k], n_wanted)
+                lists.longer(before[: self.k])
                 state = self._nearer(lists.cells, self._begin(lists.cells, before))
                 continue
+            prices = state.potentials[: self.k]
             rows, better = lists.missing(state.labels, prices)
             if not len(rows):
                 return state

@@ -32,6 +32,8 @@ def choose_method(
             raise Trouble("what you know cannot all be met", INFEASIBLE, str(error)) from None
     else:
         choice = _asked_for(request, n_rows)
+    if request.load is not None and "sizes" not in task.bounds and not choice.method.about.bounded:
+        raise Trouble("--load counts in bounds on sizes; give --size-min or --size-max too")
     settings = _settings(request, choice)
     refused = choice.method.refuses(task, settings)
     if refused is not None:
@@ -76,8 +78,6 @@ def _task(request: Request, n_rows: int, known: Constraints, metric: str) -> Tas
         "groups": (request.group_min, request.group_max),
     }
     bounds = frozenset(kind for kind, typed in marks.items() if any(one is not None for one in typed))
-    if "loads" in bounds and "sizes" not in bounds:
-        raise Trouble("--load counts in bounds on sizes; give --size-min or --size-max too")
     if "groups" in bounds and request.group is None:
         raise Trouble("--group-min and --group-max need --group, the column that holds the groups")
     if "groups" not in bounds and request.group is not None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         read_pairs,
         whole_number,
     )
+    from coterie.constraints._reading.loads import read_loads
     from coterie.constraints._reading.sample import as_generator, known_labels
 
 __all__, __getattr__, __dir__ = attach(__name__)

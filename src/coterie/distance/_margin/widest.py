@@ -27,8 +27,8 @@ from coterie._compiled import kernel
 from coterie.distance._margin.apart import CHUNK, KnownApart
 from coterie.distortion._rows import squared_pair_distances
 
-# Pairs that the search begins with, and the most that a look adds.
-_FIRST, _MORE = 4_000, 8_000
+# Pairs that the search begins with, and the least that a look may add.
+_FIRST, _MORE = 2_000, 2_000
 # Most pairs that are listed as violated, the worst.
 MOST_LISTED = 1_000_000
 # Squared distances cannot be made right to less: rounding.
@@ -53,6 +53,12 @@ class Space:
 
     def __init__(self, rows: Any, is_table: bool) -> None:
         self.rows, self.is_table = rows, is_table  # in float64
+        if is_table:
+            # distances do not change when the origin moves to the items, and keep their digits
+            self._given_lengths = np.diagonal(rows).copy()
+            middle = rows.mean(axis=0)
+            self.rows = rows - middle
+            self.rows -= (middle - middle.mean())[:, None]
 
     @cached_property
     def lengths(self) -> Floats:
@@ -65,9 +71,8 @@ class Space:
         if not self.is_table:
             found = squared_pair_distances(self.rows, i, j)
             return np.where(found > eps * eps * self.lengths.max(), found, 0.0)
-        size = self.lengths[i] + self.lengths[j]
-        found = size - 2.0 * self.rows[i, j]
-        return np.where(found > 8.0 * eps * size, found, 0.0)
+        found = self.lengths[i] + self.lengths[j] - 2.0 * self.rows[i, j]
+        return np.where(found > 8.0 * eps * (self._given_lengths[i] + self._given_lengths[j]), found, 0.0)
 
     def chunks(self) -> Iterator[tuple[int, Any]]:
         """Squared distances of a chunk of items to all from there on, before anything is learned."""
@@ -83,6 +88,11 @@ class Space:
         most = max(MOST_LISTED, len(apart.i))
         seen = apart.look(self.squares, self.chunks, 1e-10 * self.lengths.max(initial=0.0) + 1e-300, most)
         same = self.squares(seen.i, seen.j) == 0
+        if same.sum() >= most:
+            raise ValueError(
+                f"{most:,} pairs of items or more are known to differ, yet X has the same values for both; "
+                "leave out items that repeat others."
+            )
         return seen.i[same], seen.j[same]
 
 
@@ -144,7 +154,8 @@ class WorkingPairs:
         options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20, "ftol": 0.0, "gtol": tol}
         bounds = Bounds(0.0, most * scale)
         found = minimize(cost, alpha * scale, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        return found.x / scale, int(found.nit)
+        # at its most, a multiplier is that to the last digit
+        return np.where(found.x < bounds.ub, found.x / scale, most), int(found.nit)
 
 
 class MarginDistance:
@@ -189,6 +200,7 @@ class Margin:
     alpha: Floats
     squares: Floats  # squared distances of the pairs before
     typical: float  # the median of such, of the closest pairs
+    n_free: int  # multipliers below the most that they may be
     norm: float  # of A
     gap: float  # (primal - dual) / primal
     n_iter: int
@@ -198,36 +210,44 @@ class Margin:
 
 def widest_margin(space: Space, apart: KnownApart, C: float, tol: float, max_iter: int) -> Margin:
     """Widen the margin until it is the best but for a share `tol`, or `max_iter` steps are made."""
-    seen = apart.look(space.squares, space.chunks, np.inf, _FIRST if apart.rules else len(apart.i))
+    seen = apart.look(space.squares, space.chunks, np.inf, _FIRST)
     if not len(seen.i):
         raise ValueError("all items that are known to differ are the same: no distance can be learned.")
     pairs, alpha = WorkingPairs(space, seen.i, seen.j), np.zeros(len(seen.i))
     typical, near, n_iter = float(np.median(pairs.squares)), 0.1, 0
+    if not 1e-145 < typical < 1e145:
+        raise ValueError(
+            f"distances of X are about {typical**0.5:.0e}, and multipliers, one over their fourth power, "
+            "leave the range of float64; multiply X by a constant."
+        )
     while True:
         most = C * apart.strength_of(pairs.i, pairs.j)
         alpha, steps = pairs.solve(alpha, most, near, max_iter - n_iter)
         n_iter += steps
         learned = MarginDistance(space, pairs, alpha)
-        seen = apart.look(learned.squares, learned.chunks, 1.0, len(alpha) + _MORE)
+        # as many more as have a multiplier: with a small C that may come to be all pairs
+        more = max(_MORE, int(np.count_nonzero(alpha)))
+        seen = apart.look(learned.squares, learned.chunks, 1.0, len(alpha) + more)
         norm2 = float(alpha @ pairs.values(alpha))
         dual = float(alpha.sum()) - 0.5 * norm2
         # A with slacks, or stretched until no pair needs one
-        least = min(max(seen.least, 1e-12), 1.0)
+        least = min(seen.least, 1.0)
         slack = 0.5 * norm2 + C * seen.lack if np.inf > C else np.inf
-        stretched = 0.5 * norm2 / least**2
+        stretched = 0.5 * norm2 / least**2 if least > 1e-12 else np.inf
         gap = 1.0 - dual / min(slack, stretched)
         if gap <= tol or n_iter >= max_iter or near < _FINEST:
             break
         old = apart.keys(pairs.i, pairs.j)
         new = (seen.squares < 1.0 - 0.5 * tol) & ~np.isin(apart.keys(seen.i, seen.j), old)
-        # as exact as the pairs that were not in it were wrong, and more where there are none
-        near = min(near, max(0.2 * (1.0 - seen.squares[new][0]), 0.1 * tol)) if new.any() else 0.2 * near
+        # as exact as the pairs that were not in it were wrong; more where there are none, or no step was made
+        wrong = 1.0 - seen.squares[new][0] if new.any() and steps else 0.0
+        near = min(near, max(0.2 * wrong, 0.1 * tol)) if wrong else 0.2 * near
         kept = alpha > 0
         i, j = np.append(pairs.i[kept], seen.i[new]), np.append(pairs.j[kept], seen.j[new])
         pairs, kept_alpha = WorkingPairs(space, i, j), alpha[kept]
         alpha = np.zeros(len(pairs.i))
         alpha[np.isin(apart.keys(pairs.i, pairs.j), old[kept])] = kept_alpha
-    stretch = 1.0 / least if stretched <= slack else 1.0
+    stretch = 1.0 / least if stretched < slack else 1.0
     seen = apart.look(learned.squares, learned.chunks, (1.0 - _SLACK) / stretch, MOST_LISTED)
     kept = alpha > 0
     return Margin(
@@ -236,6 +256,7 @@ def widest_margin(space: Space, apart: KnownApart, C: float, tol: float, max_ite
         alpha=stretch * alpha[kept],
         squares=pairs.squares[kept],
         typical=typical,
+        n_free=int((alpha < most)[kept].sum()),
         norm=stretch * float(np.sqrt(norm2)),
         gap=gap,
         n_iter=n_iter,

@@ -109,10 +109,11 @@ class BalancedKMeans(SizeConstrainedKMeans):
     """
 
     about = About(
-        what="clusters of comparable size, found on a sample first, and every constraint holds",
+        what="clusters of comparable size, of many items on a sample first; every constraint holds",
         when="sizes should be nearly equal, and there are many items",
         source="Banerjee and Ghosh; chapter 8",
         twin="COPKMeans",
+        bounded=True,
     )
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": UNUSED, "either_or": UNUSED}
     parameter_rules: ClassVar[Any] = {
@@ -308,6 +309,9 @@ class BalancedKMeans(SizeConstrainedKMeans):
     def account(self) -> Account:
         """As of the parent; prices are known only where every step is exact."""
         found = super().account()
+        if found.trace is not None and len(self.sample_indices_) < len(self.labels_):
+            text = f"{found.trace.text} What was done on the sample is not counted."
+            found = replace(found, trace=replace(found.trace, text=text))
         if self.refine == "exact" or found.bounds is None:
             return found
         return replace(

@@ -106,7 +106,7 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
     """
 
     about = About(
-        what="k-means whose clusters come out of nearly one size; constraints are refused",
+        what="k-means whose clusters come out of more equal sizes; constraints are refused",
         when="clusters should be of comparable size, and no bound must hold",
         source="Banerjee and Ghosh 2004; Constrained Clustering, chapter 8",
     )
@@ -210,5 +210,6 @@ class FrequencySensitiveKMeans(PrototypeClusterer):
             return found
         text = "Distances to the centres at the end of k-means, then after each iteration with balance."
         words: Any = {"title": "What balance costs", "stride": 1.0, "ends": ("k-means", "end")}
-        words["text"] = f"{text} {ending_words(self, 'hardly an item changed its cluster')}"
+        ended = ending_words(self, "hardly an item changed its cluster", "from the best start of k-means")
+        words["text"] = f"{text} {ended}"
         return replace(found, trace=replace(found.trace, **words))

@@ -6,7 +6,7 @@ import math
 from typing import Literal
 
 from scipy.optimize import brentq
-from scipy.special import bdtr
+from scipy.stats import nbinom
 
 from coterie.base import one_of, real, whole
 from coterie.exceptions import ParameterError
@@ -74,15 +74,5 @@ def sample_size(
         wanted_log = math.log(n_clusters / (1.0 - confidence)) / per_cluster
         draws = brentq(lambda y: y - math.log(4.0 * y) - wanted_log, 1.0, 8.0 + 2.0 * wanted_log)
         return round(draws * per_cluster * floor)
-
-    def enough(n: int) -> bool:
-        return bool(n_clusters * bdtr(per_cluster - 1, n, 1.0 / floor) <= 1.0 - confidence)
-
-    high = per_cluster
-    while not enough(high):
-        high *= 2
-    low = max(high // 2, per_cluster - 1)  # not enough, or fewer draws than are to be met
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    # the last of the draws that are to be met comes after so many others, by the negative binomial
+    return per_cluster + int(nbinom.isf((1.0 - confidence) / n_clusters, per_cluster, 1.0 / floor))

@@ -162,8 +162,11 @@ class SizeConstrainedBisection(PrototypeClusterer):
     def account(self) -> Account:
         """As for every prototype, with the bounds; see `ConstrainedClusterMixin.account`."""
         given = self.size_min is not None or self.size_max is not None
-        bounds = Bounds(self._bounds) if given else None
-        return replace(super().account(), bounds=bounds, figures={"loads": self.sizes_})
+        bounds, found = Bounds(self._bounds) if given else None, super().account()
+        trace = found.trace and replace(found.trace, ends=("tree", "end"))
+        if trace and not self.refine:
+            trace = replace(trace, text="Distances to the centres. The tree alone: nothing moved afterwards.")
+        return replace(found, bounds=bounds, trace=trace, figures={"loads": self.sizes_})
 
 
 class TreeLoop(PrototypeLoop):
@@ -230,8 +233,11 @@ class TreeLoop(PrototypeLoop):
         n, width = len(labels), min(_OFFERED + 1, self.k)
         cluster, cost = np.empty((n, width), dtype=np.int32), np.empty((n, width))
         slopes, intercepts = self.distortion.linear(centres)
-        search = NearestNeighbors(n_neighbors=min(_AROUND, self.k) - 1, algorithm="brute").fit(centres)
-        around = np.column_stack([np.arange(self.k), search.kneighbors(return_distance=False)])
+        own = np.arange(self.k)
+        around = (own[:, None] + own) % self.k
+        if self.k > _AROUND:
+            search = NearestNeighbors(n_neighbors=_AROUND - 1, algorithm="brute").fit(centres)
+            around = np.column_stack([own, search.kneighbors(return_distance=False)])
         by_cluster = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
         for near, items in zip(around, by_cluster, strict=True):
             scores = self.distortion.points.scores(items, slopes[near], intercepts[near])
