@@ -298,7 +298,7 @@ class _Program:
 
     def below(self, value: float) -> float:
         """A bound on all costs that is above this one shows that none is below `value`."""
-        return value - max(self.step - _BROKEN, 2 * _BROKEN) * self.scale
+        return value - max(self.step - _BROKEN, 5 * _BROKEN) * self.scale
 
     def bound(self) -> float:
         """The value, or the next cost there can be above it."""
@@ -337,7 +337,9 @@ class _Program:
         rows = sparse.hstack([self.rows, sparse.csr_matrix((len(self.limit), len(price) - m))], format="csr")
         rules.append(LinearConstraint(rows, ub=self.limit))
         if np.isfinite(value):
-            rules.append(LinearConstraint(price[None], ub=(self.below(value) - self.base) / self.scale))
+            # what HiGHS lets pass must not look like labels that are better
+            most = (self.below(value) - self.base) / self.scale + 3 * _BROKEN
+            rules.append(LinearConstraint(price[None], ub=most))
         found = milp(
             price, integrality=whole, bounds=Bounds(low, high), constraints=rules,
             options={"mip_rel_gap": 0.0, **_seconds(until)},
