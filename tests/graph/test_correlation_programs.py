@@ -10,6 +10,7 @@ from coterie.graph._correlation.packing import triple_packing
 from coterie.graph._correlation.programs import solve_ilp, solve_lp
 from coterie.graph._correlation.search import improve_partition
 from coterie.graph._correlation.signed_graph import signed_graph
+from coterie.graph._correlation_functions import correlation_lp, triple_packing_bound
 from tests.marks import few_of
 from tests.oracles import correlation as oracle
 
@@ -223,3 +224,53 @@ def test_a_packing_needs_no_listed_pairs_that_repel():
         assert found == pytest.approx(3.0 if default == -1 else most, rel=0.2)
     # and with few tries it is still a bound
     assert 0 <= triple_packing(g, np.random.default_rng(0), most=1) <= most + 1e-9
+
+
+# Of items
+
+
+def test_bounds_of_items_with_weights_of_both_signs():
+    for number in range(12):
+        rng = np.random.default_rng(number)
+        plus, minus = (np.triu(rng.integers(0, 4, size=(6, 6)), 1).astype(float) for _ in range(2))
+        plus, minus = plus + plus.T, minus + minus.T
+        both = [
+            (np.where(same, minus, plus)[np.triu_indices(6, 1)].sum())
+            for labels in oracle.partitions(6)
+            for same in [labels[:, None] == labels]
+        ]
+        found = correlation_lp(plus, X_minus=minus)
+        packed = triple_packing_bound(plus, X_minus=minus, random_state=number)
+        assert np.minimum(plus, minus).sum() / 2 - 1e-9 <= packed <= found.value + 1e-6 <= min(both) + 2e-6
+        alone = correlation_lp(plus - minus)
+        assert np.triu(np.minimum(plus, minus)).sum() + alone.value == pytest.approx(found.value)
+        listed = correlation_lp(sparse.csr_matrix(plus), X_minus=sparse.csr_matrix(minus))
+        assert listed.value == pytest.approx(found.value, abs=1e-6)
+
+
+def test_pairs_that_a_sparse_matrix_stores_are_listed():
+    path = sparse.csr_matrix(nx.to_scipy_sparse_array(nx.path_graph(3), dtype=float))
+    assert correlation_lp(path).value == 0
+    assert correlation_lp(path, default=-1).value == pytest.approx(1)
+    i, j = np.nonzero(~np.eye(3, dtype=bool))
+    zero = sparse.csr_matrix((np.ones(6) - (np.abs(i - j) == 2), (i, j)))  # the last pair weighs 0, not -1
+    assert correlation_lp(zero, default=-1).value == 0
+    assert correlation_lp(path, X_minus=path, default=-1).value == 2
+
+
+@pytest.mark.parametrize(
+    ("X", "more", "message"),
+    [
+        (np.zeros((2, 3)), {}, r"X has shape \(2, 3\); give a square matrix"),
+        (np.zeros((0, 0)), {}, "give a square matrix"),
+        ([[0, 1], [2, 0]], {}, r"X weighs \(0, 1\) 1.0 and \(1, 0\) 2.0"),
+        ([[0, np.nan], [np.nan, 0]], {}, r"X weighs the pair \(0, 1\) nan"),
+        (np.eye(2), {"default": 0.5}, "default is 0.5; .* weigh 0 or less"),
+        ([[0, -1], [-1, 0]], {"X_minus": np.eye(2)}, "a weight of -1.0; with X_minus"),
+        (np.eye(2), {"X_minus": np.eye(3)}, r"X has shape \(2, 2\) and X_minus \(3, 3\)"),
+    ],
+)
+def test_weights_that_are_none(X, more, message):
+    for bound in (correlation_lp, triple_packing_bound):
+        with pytest.raises(ValueError, match=message):
+            bound(X, **more)

@@ -28,6 +28,8 @@ _BROKEN = 1e-6
 _MOST_ROWS = 50_000
 # What a two-partition inequality must be broken by to be worth a row.
 _WORTH = 1e-3
+# Rows from which on interior points are faster than the simplex method, as measured.
+_MANY_ROWS = 40_000
 # Rounds that a row may be slack before it is dropped.
 _PATIENCE = 5
 # Units whose table of distances is still written out: 200 MB.
@@ -215,9 +217,7 @@ class _Program:
         triple, over = np.concatenate(found), np.concatenate(by)
         if len(over) > _MOST_ROWS:
             triple = triple[np.argpartition(-over, _MOST_ROWS)[:_MOST_ROWS]]
-        value = np.tile([1.0, -1.0, -1.0], len(triple))
-        self._add(triple.ravel(), value, np.arange(0, 3 * len(triple) + 1, 3), np.zeros(len(triple)))
-        return len(triple)
+        return self._add([*triple], [[1.0, -1.0, -1.0]] * len(triple), [0.0] * len(triple))
 
     def _paths(self) -> int:
         # ties go to the path of fewest pairs
@@ -226,24 +226,19 @@ class _Program:
         over = self.x[push] - far[self.i[push], self.j[push]]
         push = push[over > _BROKEN]
         push = push[np.argsort(-over[over > _BROKEN], kind="stable")[:_MOST_ROWS]]
-        columns, values, ends = [], [], [0]
-        for pair in push:
+        columns = [[pair] for pair in push]
+        for path, pair in zip(columns, push, strict=True):
             start, at = self.i[pair], self.j[pair]
-            columns.append(pair)
-            values.append(1.0)
             while at != start:
-                columns.append(self.column[at, before[start, at]])
-                values.append(-1.0)
+                path.append(self.column[at, before[start, at]])
                 at = before[start, at]
-            ends.append(len(columns))
-        self._add(np.array(columns, dtype=np.int64), np.array(values), np.array(ends), np.zeros(len(push)))
-        return len(push)
+        return self._add(columns, [[1.0] + [-1.0] * (len(path) - 1) for path in columns], [0.0] * len(push))
 
     def stars(self) -> int:
         """Add two-partition inequalities that x breaks: `sum_T y_vt <= 1 + sum of y within T`, y = 1 - x."""
         near = 1.0 - self.table()
         np.fill_diagonal(near, 0.0)
-        columns, values, ends, limits = [], [], [0], []
+        columns, values, limits = [], [], []
         for v in range(self.n):
             loose = (near[v] > _BROKEN) & (near[v] < 1 - _BROKEN)
             for first in np.flatnonzero(loose):
@@ -259,18 +254,20 @@ class _Program:
                     continue
                 members = np.array(team)
                 a, b = np.triu_indices(len(team), 1)
-                columns += [*self.column[v, members], *self.column[members[a], members[b]]]
-                values += [-1.0] * len(team) + [1.0] * len(a)
-                ends.append(len(columns))
+                columns.append([*self.column[v, members], *self.column[members[a], members[b]]])
+                values.append([-1.0] * len(team) + [1.0] * len(a))
                 limits.append(1.0 - len(team) + len(a))
-        self._add(np.array(columns, dtype=np.int64), np.array(values), np.array(ends), np.array(limits))
-        return len(limits)
+        return self._add(columns, values, limits)
 
-    def _add(self, columns: Index, values: Floats, ends: Index, limit: Floats) -> None:
-        new = sparse.csr_matrix((values, columns, ends), (len(limit), len(self.i)))
-        self.rows = sparse.vstack([self.rows, new], format="csr")
-        self.limit = np.concatenate([self.limit, limit])
-        self.age = np.concatenate([self.age, np.zeros(len(limit), dtype=np.int64)])
+    def _add(self, columns: list[Any], values: list[Any], limit: list[float]) -> int:
+        if limit:
+            ends = np.cumsum([0, *map(len, columns)])
+            entries = np.concatenate(values), np.concatenate(columns), ends
+            new = sparse.csr_matrix(entries, (len(limit), len(self.i)))
+            self.rows = sparse.vstack([self.rows, new], format="csr")
+            self.limit = np.concatenate([self.limit, limit])
+            self.age = np.concatenate([self.age, np.zeros(len(limit), dtype=np.int64)])
+        return len(limit)
 
     def solve(self, until: float = np.inf) -> bool:
         """Solve the relaxation with the rows there are; whether there was time to."""
@@ -279,7 +276,7 @@ class _Program:
             A_ub=self.rows,
             b_ub=self.limit,
             bounds=np.column_stack([self.low, np.ones(len(self.i))]),
-            method="highs",
+            method="highs-ipm" if len(self.limit) > _MANY_ROWS else "highs",
             options=_seconds(until),
         )
         if found.status == 1:
@@ -298,7 +295,7 @@ class _Program:
 
     def below(self, value: float) -> float:
         """A bound on all costs that is above this one shows that none is below `value`."""
-        return value - max(self.step - _BROKEN, 2 * _BROKEN) * self.scale
+        return value - max(self.step - _BROKEN, 5 * _BROKEN) * self.scale
 
     def bound(self) -> float:
         """The value, or the next cost there can be above it."""
@@ -337,7 +334,9 @@ class _Program:
         rows = sparse.hstack([self.rows, sparse.csr_matrix((len(self.limit), len(price) - m))], format="csr")
         rules.append(LinearConstraint(rows, ub=self.limit))
         if np.isfinite(value):
-            rules.append(LinearConstraint(price[None], ub=(self.below(value) - self.base) / self.scale))
+            # what HiGHS lets pass must not look like labels that are better
+            most = (self.below(value) - self.base) / self.scale + 3 * _BROKEN
+            rules.append(LinearConstraint(price[None], ub=most))
         found = milp(
             price, integrality=whole, bounds=Bounds(low, high), constraints=rules,
             options={"mip_rel_gap": 0.0, **_seconds(until)},
