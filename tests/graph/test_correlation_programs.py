@@ -261,13 +261,13 @@ def test_pairs_that_a_sparse_matrix_stores_are_listed():
 @pytest.mark.parametrize(
     ("X", "more", "message"),
     [
-        (np.zeros((2, 3)), {}, r"X has shape \(2, 3\); give a square matrix"),
-        (np.zeros((0, 0)), {}, "give a square matrix"),
-        ([[0, 1], [2, 0]], {}, r"X weighs \(0, 1\) 1.0 and \(1, 0\) 2.0"),
-        ([[0, np.nan], [np.nan, 0]], {}, r"X weighs the pair \(0, 1\) nan"),
-        (np.eye(2), {"default": 0.5}, "default is 0.5; .* weigh 0 or less"),
-        ([[0, -1], [-1, 0]], {"X_minus": np.eye(2)}, "a weight of -1.0; with X_minus"),
-        (np.eye(2), {"X_minus": np.eye(3)}, r"X has shape \(2, 2\) and X_minus \(3, 3\)"),
+        (np.zeros((2, 3)), {}, r"X must be square.* shape \(2, 3\)"),
+        (np.zeros((0, 0)), {}, "X must be square"),
+        ([[0, 1], [2, 0]], {}, r"X\[0, 1\] is 1, but X\[1, 0\] is 2"),
+        ([[0, np.nan], [np.nan, 0]], {}, r"X\[0, 1\] is nan"),
+        (np.eye(2), {"default": 0.5}, "default=0.5"),
+        ([[0, -1], [-1, 0]], {"X_minus": np.eye(2)}, r"X\[0, 1\] is -1"),
+        (np.eye(2), {"X_minus": np.eye(3)}, r"X_minus has shape \(3, 3\)"),
     ],
 )
 def test_weights_that_are_none(X, more, message):

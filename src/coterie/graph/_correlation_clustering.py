@@ -136,6 +136,7 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         what="goes against the least of given scores of pairs; hard constraints hold, soft ones add to them",
         when="scores of pairs (a matcher's, votes, a noisy graph) and no features",
         source="Immorlica and Wirth, chapter 13; Bansal, Blum and Chawla 2004",
+        measure="given",
     )
     wants = "weights"
     parameter_rules: ClassVar[Any] = {
@@ -276,12 +277,14 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
             listed=tuple(f"{a} and {b}: {weight:+.4g}, {what}" for a, b, weight, what in some),
         )
         trace = Trace(self.history_, "The cost after each pass", step="pass", value="cost", stride=1.0)
-        figures = {
-            name: getattr(self, f"{name}_")
-            for name in ("disagreements", "agreements", "lower_bound", "bound")
-        }
+        kept = ("disagreements", "agreements", "lower_bound", "bound", "gap", "guarantee")
         return replace(
-            super().account(), trace=trace, price=Price(tells=False), sections=(section,), figures=figures
+            super().account(),
+            trace=trace,
+            price=Price(tells=False),
+            sections=(section,),
+            figures={name: getattr(self, f"{name}_") for name in kept},
+            remarks=(section.text,),
         )
 
     def __sklearn_tags__(self) -> Any:

@@ -1,17 +1,15 @@
-"""Bounds on what correlation clustering can reach, for given weights: the linear program, a packing."""
+"""What labels cost, for given weights of pairs, and bounds on it: the linear program, a packing."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_random_state
 
-from coterie.constraints import Constraints
+from coterie.graph._correlation.advice import read_advice
 from coterie.graph._correlation.packing import triple_packing
 from coterie.graph._correlation.programs import LpSolution, solve_lp
-from coterie.graph._correlation.signed_graph import SignedGraph, signed_graph
 
 
 def correlation_lp(X: Any, *, default: float = 0.0, X_minus: Any = None, max_items: int = 300) -> LpSolution:
@@ -45,16 +43,16 @@ def correlation_lp(X: Any, *, default: float = 0.0, X_minus: Any = None, max_ite
     Examples
     --------
     >>> import numpy as np
-    >>> from coterie.graph._correlation_functions import correlation_lp
+    >>> from coterie.graph import correlation_lp
     >>> star = -np.ones((4, 4))
     >>> star[0] = star[:, 0] = 1
     >>> found = correlation_lp(star)
     >>> float(found.value), found.x[0].tolist()
     (1.5, [0.0, 0.5, 0.5, 0.5])
     """
-    g, unavoidable = _read(X, default, X_minus)
-    found = solve_lp(g, max_items=max_items)
-    return found._replace(value=found.value + unavoidable)
+    advice = read_advice(X, X_minus, default)
+    found = solve_lp(advice.legal_graph(), max_items=max_items)
+    return found._replace(value=found.value + advice.unavoidable)
 
 
 def triple_packing_bound(
@@ -83,59 +81,41 @@ def triple_packing_bound(
     Examples
     --------
     >>> import numpy as np
-    >>> from coterie.graph._correlation_functions import triple_packing_bound
+    >>> from coterie.graph import triple_packing_bound
     >>> star = -np.ones((4, 4))
     >>> star[0] = star[:, 0] = 1
     >>> triple_packing_bound(star, random_state=0)
     1.0
     """
-    g, unavoidable = _read(X, default, X_minus)
-    return triple_packing(g, check_random_state(random_state)) + unavoidable
+    advice = read_advice(X, X_minus, default)
+    return triple_packing(advice.legal_graph(), check_random_state(random_state)) + advice.unavoidable
 
 
-def _read(X: Any, default: float, X_minus: Any) -> tuple[SignedGraph, float]:
-    """The signed graph of the items, and what pairs that attract and repel cost in any case."""
-    if not default <= 0:
-        raise ValueError(f"default is {default!r}; pairs that are not listed weigh 0 or less.")
-    plus, unavoidable = _listed(X, "X"), 0.0
-    net = plus
-    if X_minus is not None:
-        minus = _listed(X_minus, "X_minus")
-        if minus.shape != plus.shape:
-            raise ValueError(f"X has shape {plus.shape} and X_minus {minus.shape}; give both for all items.")
-        low = min(plus.data.min(initial=0.0), minus.data.min(initial=0.0))
-        if low < 0:
-            raise ValueError(f"there is a weight of {low}; with X_minus both matrices hold 0 or more.")
-        unavoidable = 0.5 * float(plus.minimum(minus).sum())
-        a, b = plus.tocoo(), minus.tocoo()
-        ends = np.concatenate([a.row, b.row]), np.concatenate([a.col, b.col])
-        # pairs whose sides are equal stay listed, at 0
-        net = sparse.coo_matrix((np.append(a.data, -b.data), ends), plus.shape).tocsr()
-    return signed_graph(net, float(default), Constraints(n_items=net.shape[0])), unavoidable
+def correlation_cost(X: Any, labels: Any, *, default: float = 0.0, X_minus: Any = None) -> float:
+    """The weight of advice about pairs that labels go against: (13.1).
 
+    Parameters
+    ----------
+    X, default, X_minus
+        As in `correlation_lp`.
+    labels : array of shape (n,)
+        The cluster of each item.
 
-def _listed(X: Any, name: str) -> Any:
-    """Weights of listed pairs as CSR without its diagonal."""
-    matrix: Any = X.tocoo() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.shape[0]:
-        raise ValueError(f"{name} has shape {matrix.shape}; give a square matrix, a row for each item.")
-    if sparse.issparse(X):
-        i, j, values = matrix.row, matrix.col, matrix.data.astype(np.float64)
-    else:
-        i, j = np.indices(matrix.shape).reshape(2, -1)
-        values = matrix.ravel()
-    off = i != j
-    i, j, values = i[off], j[off], values[off]
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad):
-        at = bad[0]
-        raise ValueError(f"{name} weighs the pair ({i[at]}, {j[at]}) {values[at]}; give finite weights.")
-    found = sparse.coo_matrix((values, (i, j)), matrix.shape).tocsr()
-    differ = abs(found - found.T).tocoo()
-    if differ.data.max(initial=0.0) > 1e-9 * np.abs(values).max(initial=0.0):
-        at = differ.data.argmax()
-        a, b = differ.row[at], differ.col[at]
-        raise ValueError(
-            f"{name} weighs ({a}, {b}) {found[a, b]} and ({b}, {a}) {found[b, a]}; give each pair one weight."
-        )
-    return found
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coterie.graph import correlation_cost
+    >>> correlation_cost(np.array([[0, 3, -1], [3, 0, 2], [-1, 2, 0]]), [0, 0, 1])
+    2.0
+    """
+    advice = read_advice(X, X_minus, default)
+    labels = np.asarray(labels)
+    if labels.shape != (advice.n_items,):
+        raise ValueError(f"labels has shape {labels.shape}; there are {advice.n_items} items.")
+    if advice.forced.violations(np.unique(labels, return_inverse=True)[1]).n_broken:
+        return float("inf")
+    return advice.cost(labels)

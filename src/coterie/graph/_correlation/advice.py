@@ -44,6 +44,10 @@ class Advice:
         """The graph over items, nothing else known."""
         return signed_graph(self.net, self.default, Constraints(n_items=self.n_items))
 
+    def legal_graph(self) -> SignedGraph:
+        """The graph over items in which pairs of infinite weight may not be apart, or together."""
+        return signed_graph(self.net, self.default, self.forced)
+
     def cost(self, labels: Index) -> float:
         """The weight of advice that labels go against."""
         return self.unavoidable + self.graph().cost(np.unique(labels, return_inverse=True)[1])
@@ -97,15 +101,16 @@ def _listed_in_both(plus: Any, minus: Any) -> Any:
 
 def _read(X: Any, name: str) -> tuple[Any, Constraints]:
     """A symmetric CSR matrix of finite weights without a diagonal, and the pairs of infinite weight."""
-    n = X.shape[0]
-    if X.ndim != 2 or X.shape[1] != n:
+    X = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or X.shape[1] != X.shape[0] or not X.shape[0]:
         raise ValueError(f"{name} must be square, a row and a column an item; it has shape {X.shape}.")
+    n = X.shape[0]
     if sparse.issparse(X):
         cells = X.tocoo()
         row, column, data = cells.row, cells.col, cells.data.astype(np.float64)
     else:
         row, column = (grid.ravel() for grid in np.indices(X.shape))
-        data = np.asarray(X, dtype=np.float64).ravel()
+        data = X.ravel()
     odd = np.isnan(data) | (np.isinf(data) & (row == column))
     if odd.any():
         at = int(np.argmax(odd))
