@@ -28,8 +28,8 @@ _BROKEN = 1e-6
 _MOST_ROWS = 50_000
 # What a two-partition inequality must be broken by to be worth a row.
 _WORTH = 1e-3
-# Rows from which on interior points are faster than the simplex method, as measured.
-_MANY_ROWS = 40_000
+# Entries of rows from which on interior points are faster than the simplex method, as measured.
+_MANY_ENTRIES = 100_000
 # Rounds that a row may be slack before it is dropped.
 _PATIENCE = 5
 # Units whose table of distances is still written out: 200 MB.
@@ -276,7 +276,7 @@ class _Program:
             A_ub=self.rows,
             b_ub=self.limit,
             bounds=np.column_stack([self.low, np.ones(len(self.i))]),
-            method="highs-ipm" if len(self.limit) > _MANY_ROWS else "highs",
+            method="highs-ipm" if self.rows.nnz > _MANY_ENTRIES else "highs",
             options=_seconds(until),
         )
         if found.status == 1:
