@@ -152,6 +152,21 @@ def test_infinite_weights_hold():
         CorrelationClustering().fit(W)
 
 
+def test_a_weight_above_all_others_is_as_good_as_infinite():
+    rng = np.random.default_rng(0)
+    X = np.triu(np.round(rng.normal(size=(16, 16)), 2), 1)
+    X += X.T
+    X[0, 1] = X[1, 0] = np.inf
+    best = CorrelationClustering(algorithm="exact", random_state=0).fit(X).objective_
+    X[0, 1] = X[1, 0] = 1e9
+    model = CorrelationClustering(algorithm="exact", random_state=0).fit(X)
+    assert model.objective_ == pytest.approx(best)
+    for algorithm in ("pivot", "cgw"):
+        model.set_params(algorithm=algorithm, refine=False, n_init=1, bound="lp").fit(X)
+        assert model.lower_bound_ <= best + 1e-6
+        assert (model.bound_ == "exact") == (model.objective_ < best + 1e-6)
+
+
 def test_disputed_are_told_by_id():
     W = np.array([[0, 5.0, 4.0], [5.0, 0, -3.0], [4.0, -3.0, 0]])
     ids = Constraints(n_items=3, ids=["ann", "bob", "cleo"])
