@@ -152,6 +152,15 @@ def test_infinite_weights_hold():
         CorrelationClustering().fit(W)
 
 
+@few_of(12, 250)
+def test_some_units_weigh_what_they_weigh_among_all(numbers, seed):
+    for number in numbers:
+        X, default, known = problem([seed, number], with_constraints=True)
+        graph = signed_graph(X, default, known.only_hard())
+        units = np.random.default_rng(number).permutation(graph.n)[: 1 + graph.n // 2]
+        np.testing.assert_allclose(graph.only(units).weights(), graph.weights()[np.ix_(units, units)])
+
+
 def test_a_weight_above_all_others_is_as_good_as_infinite():
     rng = np.random.default_rng(0)
     X = np.triu(np.round(rng.normal(size=(16, 16)), 2), 1)

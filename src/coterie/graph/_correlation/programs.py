@@ -89,6 +89,9 @@ def solve_ilp(
         return _prove(g, label, n_clusters, until, max_items)
     best, value, bound, proven = np.empty(g.n, dtype=np.int64), 0.0, 0.0, True
     for units in sorted(g.parts(), key=len):
+        if len(units) == 1:
+            best[units] = units
+            continue
         start = np.arange(len(units)) if label is None else np.unique(label[units], return_inverse=True)[1]
         part = _prove(g.only(units), start, None, until, max_items)
         # clusters are numbered by units: no two parts share a number

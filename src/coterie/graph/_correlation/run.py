@@ -52,6 +52,7 @@ class Run:
         self._until = math.inf if limit is None else begin + limit
         self._lp: Any = None
         self._bound: float | None = None  # of the integer program
+        self._small: Any = None  # what small parts cost at best, and the units of the others
         self._algorithm, self._k = model.algorithm, model.n_clusters
         starts = 1 if graph.n > _ONE_START_ABOVE else _STARTS
         starts = starts if model.n_init == "auto" else model.n_init
@@ -118,7 +119,7 @@ class Run:
         """Small parts and integer programs, beginning with the best start."""
         label = best.label
         if self._algorithm == "auto" and self._k is None:
-            label = self._small_parts(label)[0]
+            label = self._small_parts(label)
         elif self._algorithm == "exact":
             left = None if math.isinf(self._until) else max(1.0, self._until - time.monotonic())
             found = solve_ilp(self._graph, label, n_clusters=self._k, time_limit=left)
@@ -128,8 +129,8 @@ class Run:
             best = best._replace(label=label, objective=cost, history=[*best.history, cost])
         return best
 
-    def _small_parts(self, label: Index) -> tuple[Index, float, Index]:
-        """Labels that are the best in small parts; what these cost in all; the units of the other parts."""
+    def _small_parts(self, label: Index) -> Index:
+        """Labels that are the best in small parts; keeps what is said of these."""
         graph = self._graph
         label, cost, others = label.copy(), 0.0, []
         number = graph.n  # labels beyond those in use
@@ -149,7 +150,8 @@ class Run:
                     number += len(units)
                     now = least
             cost += now
-        return label, cost, np.concatenate(others) if others else np.empty(0, dtype=np.int64)
+        self._small = cost, np.concatenate(others) if others else np.empty(0, dtype=np.int64)
+        return label
 
     def bound(self, best: Ended) -> tuple[str | None, float]:
         """A lower bound on the cost of the graph, and how it was found."""
@@ -161,7 +163,9 @@ class Run:
             return ("exact" if proven else "lp"), self._bound
         if model.bound == "pairs":
             return "pairs", 0.0
-        _, cost, rest = self._small_parts(best.label)
+        if self._small is None:
+            self._small_parts(best.label)
+        cost, rest = self._small
         if not len(rest):
             return ("exact" if cost >= best.objective * (1.0 - 1e-9) else "lp"), cost
         others = graph.only(rest)
