@@ -150,6 +150,26 @@ def test_infinite_weights_hold():
     W[0, 2] = W[2, 0] = np.inf
     with pytest.raises(InfeasibleConstraintsError):
         CorrelationClustering().fit(W)
+    W[0, 2] = 0.0
+    with pytest.raises(
+        ValueError, match=r"X\[0, 2\] is 0, but X\[2, 0\] is inf|X\[2, 0\] is inf, but X\[0, 2\]"
+    ):
+        CorrelationClustering().fit(W)
+    below = np.zeros((3, 3))
+    below[0, 1] = below[1, 0] = -np.inf
+    for plus, minus in ((below, np.ones((3, 3))), (np.ones((3, 3)), below)):
+        with pytest.raises(ValueError, match=r"\[0, 1\] is -inf"):
+            CorrelationClustering().fit(plus, X_minus=minus)
+
+
+def test_stored_zeros_are_listed():
+    # 0 - 1 - 2 attract; 0 and 2 weigh nothing, so that all go together at no cost
+    W = np.array([[0, 1, 0], [1 + 1e-12, 0, 1], [0, 1, 0]])
+    assert CorrelationClustering(default=-5.0).fit(W).objective_ == 0.0
+    for i, j in ((0, 2), (2, 0)):
+        X = sparse.csr_matrix(([1.0, 1, 1, 1, 0], ([0, 1, 1, 2, i], [1, 0, 2, 1, j])), (3, 3))
+        model = CorrelationClustering(default=-5.0).fit(X)
+        assert (model.objective_, model.agreements_, model.labels_.max()) == (0.0, 2.0, 0)
 
 
 @few_of(12, 250)
