@@ -162,6 +162,13 @@ def test_infinite_weights_hold():
             CorrelationClustering().fit(plus, X_minus=minus)
 
 
+@outvoted
+def test_a_pair_with_soft_constraints_both_ways():
+    known = Constraints([(0, 1)], n_items=2, weight=[3.0]) | Constraints(None, [(0, 1)], n_items=2)
+    model = CorrelationClustering(default=-1.5, weight=1.0).fit(sparse.csr_matrix((2, 2)), constraints=known)
+    assert (model.objective_, model.labels_.max()) == (2.5, 0)  # apart it is 3
+
+
 def test_stored_zeros_are_listed():
     # 0 - 1 - 2 attract; 0 and 2 weigh nothing, so that all go together at no cost
     W = np.array([[0, 1, 0], [1 + 1e-12, 0, 1], [0, 1, 0]])

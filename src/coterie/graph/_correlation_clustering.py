@@ -301,9 +301,9 @@ def _with_soft(advice: Advice, known: Constraints, weight: float) -> Any:
     cells = advice.net.tocoo()
     i, j = pairs.ij.T
     extra = weight * np.where(pairs.cannot, -pairs.strength, pairs.strength)
-    # a pair that was not listed weighs what all such do, and the constraint
-    listed = np.asarray(_is_stored(advice.net, i, j))
-    extra = extra + np.where(listed, 0.0, advice.default)
+    # a pair that was not listed weighs what all such do, once, and the constraints
+    new = np.append(True, (pairs.ij[1:] != pairs.ij[:-1]).any(axis=1)) & ~_is_stored(advice.net, i, j)
+    extra = extra + np.where(new, advice.default, 0.0)
     data = np.concatenate([cells.data, extra, extra])
     return sparse.coo_matrix(
         (data, (np.concatenate([cells.row, i, j]), np.concatenate([cells.col, j, i]))), advice.net.shape
