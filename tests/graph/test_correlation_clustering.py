@@ -169,6 +169,16 @@ def test_a_pair_with_soft_constraints_both_ways():
     assert (model.objective_, model.labels_.max()) == (2.5, 0)  # apart it is 3
 
 
+def test_what_is_proven_needs_no_bound_and_time_ends_starts():
+    W = np.array([[0, 1, 1], [1, 0, -1], [1, -1, 0]])
+    model = CorrelationClustering(algorithm="exact", bound=None).fit(W)
+    assert (model.bound_, model.guarantee_) == (None, 1.0)
+    first = CorrelationClustering(algorithm="pivot", refine=False, n_init=1, random_state=0)
+    W = np.sign(np.add.outer(np.arange(30), np.arange(30)) % 7 - 3.5)
+    many = CorrelationClustering(algorithm="pivot", refine=False, n_init=50, time_limit=1e-9, random_state=0)
+    np.testing.assert_array_equal(many.fit(W).labels_, first.fit(W).labels_)
+
+
 def test_stored_zeros_are_listed():
     # 0 - 1 - 2 attract; 0 and 2 weigh nothing, so that all go together at no cost
     W = np.array([[0, 1, 0], [1 + 1e-12, 0, 1], [0, 1, 0]])

@@ -224,8 +224,6 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         self.lower_bound_ = min(base + below, self.objective_)
         self.gap_ = (self.objective_ - self.lower_bound_) / self.objective_ if self.objective_ > 0 else 0.0
         self.guarantee_ = run.guarantee(advice, soft=known != known.only_hard())
-        if self.algorithm == "exact" and self.bound_ != "exact":
-            self.guarantee_ = None  # the time was over
         self._advice = advice
         return self
 

@@ -52,6 +52,7 @@ class Run:
         self._until = math.inf if limit is None else begin + limit
         self._lp: Any = None
         self._bound: float | None = None  # of the integer program
+        self._proven = False  # or the time was over
         self._small: Any = None  # what small parts cost at best, and the units of the others
         self._algorithm, self._k = model.algorithm, model.n_clusters
         starts = 1 if graph.n > _ONE_START_ABOVE else _STARTS
@@ -61,6 +62,8 @@ class Run:
     def start(self, number: int, step: Step) -> Ended:
         """The algorithm once, and the search behind it."""
         graph, rng, model = self._graph, self._rng, self._model
+        if number and time.monotonic() > self._until:
+            raise DeadEndError("the time was over before a start found labels; raise time_limit.")
         label = self._own_answer(number)
         cost, converged = graph.cost(label), True
         history = [cost]
@@ -123,7 +126,7 @@ class Run:
         elif self._algorithm == "exact":
             left = None if math.isinf(self._until) else max(1.0, self._until - time.monotonic())
             found = solve_ilp(self._graph, label, n_clusters=self._k, time_limit=left)
-            label, self._bound = found.label, found.bound
+            label, self._bound, self._proven = found.label, found.bound, found.proven
         cost = self._graph.cost(label)
         if cost < best.objective:
             best = best._replace(label=label, objective=cost, history=[*best.history, cost])
@@ -183,7 +186,7 @@ class Run:
         if self._k is not None or soft:
             return None
         if self._algorithm == "exact":
-            return 1.0
+            return 1.0 if self._proven else None
         if self._algorithm == "region":
             return 4.0 * math.log(self._graph.n + 1.0) + 1.0
         if self._hard:
