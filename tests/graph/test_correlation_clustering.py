@@ -150,6 +150,67 @@ def test_infinite_weights_hold():
     W[0, 2] = W[2, 0] = np.inf
     with pytest.raises(InfeasibleConstraintsError):
         CorrelationClustering().fit(W)
+    W[0, 2] = 0.0
+    with pytest.raises(
+        ValueError, match=r"X\[0, 2\] is 0, but X\[2, 0\] is inf|X\[2, 0\] is inf, but X\[0, 2\]"
+    ):
+        CorrelationClustering().fit(W)
+    below = np.zeros((3, 3))
+    below[0, 1] = below[1, 0] = -np.inf
+    for plus, minus in ((below, np.ones((3, 3))), (np.ones((3, 3)), below)):
+        with pytest.raises(ValueError, match=r"\[0, 1\] is -inf"):
+            CorrelationClustering().fit(plus, X_minus=minus)
+
+
+@outvoted
+def test_a_pair_with_soft_constraints_both_ways():
+    known = Constraints([(0, 1)], n_items=2, weight=[3.0]) | Constraints(None, [(0, 1)], n_items=2)
+    model = CorrelationClustering(default=-1.5, weight=1.0).fit(sparse.csr_matrix((2, 2)), constraints=known)
+    assert (model.objective_, model.labels_.max()) == (2.5, 0)  # apart it is 3
+
+
+def test_what_is_proven_needs_no_bound_and_time_ends_starts():
+    W = np.array([[0, 1, 1], [1, 0, -1], [1, -1, 0]])
+    model = CorrelationClustering(algorithm="exact", bound=None).fit(W)
+    assert (model.bound_, model.guarantee_) == (None, 1.0)
+    first = CorrelationClustering(algorithm="pivot", refine=False, n_init=1, random_state=0)
+    W = np.sign(np.add.outer(np.arange(30), np.arange(30)) % 7 - 3.5)
+    many = CorrelationClustering(algorithm="pivot", refine=False, n_init=50, time_limit=1e-9, random_state=0)
+    np.testing.assert_array_equal(many.fit(W).labels_, first.fit(W).labels_)
+
+
+def test_stored_zeros_are_listed():
+    # 0 - 1 - 2 attract; 0 and 2 weigh nothing, so that all go together at no cost
+    W = np.array([[0, 1, 0], [1 + 1e-12, 0, 1], [0, 1, 0]])
+    assert CorrelationClustering(default=-5.0).fit(W).objective_ == 0.0
+    for i, j in ((0, 2), (2, 0)):
+        X = sparse.csr_matrix(([1.0, 1, 1, 1, 0], ([0, 1, 1, 2, i], [1, 0, 2, 1, j])), (3, 3))
+        model = CorrelationClustering(default=-5.0).fit(X)
+        assert (model.objective_, model.agreements_, model.labels_.max()) == (0.0, 2.0, 0)
+
+
+@few_of(12, 250)
+def test_some_units_weigh_what_they_weigh_among_all(numbers, seed):
+    for number in numbers:
+        X, default, known = problem([seed, number], with_constraints=True)
+        graph = signed_graph(X, default, known.only_hard())
+        units = np.random.default_rng(number).permutation(graph.n)[: 1 + graph.n // 2]
+        np.testing.assert_allclose(graph.only(units).weights(), graph.weights()[np.ix_(units, units)])
+
+
+def test_a_weight_above_all_others_is_as_good_as_infinite():
+    rng = np.random.default_rng(0)
+    X = np.triu(np.round(rng.normal(size=(16, 16)), 2), 1)
+    X += X.T
+    X[0, 1] = X[1, 0] = np.inf
+    best = CorrelationClustering(algorithm="exact", random_state=0).fit(X).objective_
+    X[0, 1] = X[1, 0] = 1e9
+    model = CorrelationClustering(algorithm="exact", random_state=0).fit(X)
+    assert model.objective_ == pytest.approx(best)
+    for algorithm in ("pivot", "cgw"):
+        model.set_params(algorithm=algorithm, refine=False, n_init=1, bound="lp").fit(X)
+        assert model.lower_bound_ <= best + 1e-6
+        assert (model.bound_ == "exact") == (model.objective_ < best + 1e-6)
 
 
 def test_disputed_are_told_by_id():

@@ -224,8 +224,6 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         self.lower_bound_ = min(base + below, self.objective_)
         self.gap_ = (self.objective_ - self.lower_bound_) / self.objective_ if self.objective_ > 0 else 0.0
         self.guarantee_ = run.guarantee(advice, soft=known != known.only_hard())
-        if self.algorithm == "exact" and self.bound_ != "exact":
-            self.guarantee_ = None  # the time was over
         self._advice = advice
         return self
 
@@ -301,9 +299,9 @@ def _with_soft(advice: Advice, known: Constraints, weight: float) -> Any:
     cells = advice.net.tocoo()
     i, j = pairs.ij.T
     extra = weight * np.where(pairs.cannot, -pairs.strength, pairs.strength)
-    # a pair that was not listed weighs what all such do, and the constraint
-    listed = np.asarray(_is_stored(advice.net, i, j))
-    extra = extra + np.where(listed, 0.0, advice.default)
+    # a pair that was not listed weighs what all such do, once, and the constraints
+    new = np.append(True, (pairs.ij[1:] != pairs.ij[:-1]).any(axis=1)) & ~_is_stored(advice.net, i, j)
+    extra = extra + np.where(new, advice.default, 0.0)
     data = np.concatenate([cells.data, extra, extra])
     return sparse.coo_matrix(
         (data, (np.concatenate([cells.row, i, j]), np.concatenate([cells.col, j, i]))), advice.net.shape

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from coterie._arrays import Floats, Index
+from coterie.adjacency import read_weights
 from coterie.base import negative_entry, symmetric
 from coterie.constraints import Constraints
 from coterie.exceptions import ParameterError
@@ -80,8 +81,10 @@ def read_advice(X: Any, X_minus: Any, default: float) -> Advice:
         raise ValueError(
             f"X_minus has shape {minus.shape}, and X {plus.shape}; give one weight a pair in each."
         )
-    for name, matrix in (("X", plus), ("X_minus", minus)):
+    for name, matrix, infinite in (("X", plus, forced), ("X_minus", minus, barred)):
         below = negative_entry(matrix)
+        if len(infinite.cannot_link):
+            below = "X[{}, {}] is -inf".format(*infinite.cannot_link[0])
         if below is not None:
             raise ValueError(f"{name} holds attractions or repulsions beside the other; {below}.")
     both = plus.minimum(minus)
@@ -116,11 +119,12 @@ def _read(X: Any, name: str) -> tuple[Any, Constraints]:
         at = int(np.argmax(odd))
         raise ValueError(f"{name}[{row[at]}, {column[at]}] is {data[at]}; a weight is a number.")
     outer = row != column
-    row, column, data = row[outer], column[outer], data[outer]
-    infinite = np.isinf(data)
-    pairs = np.column_stack([row, column])
-    must, cannot = pairs[infinite & (data > 0)], pairs[infinite & (data < 0)]
-    forced = Constraints(must, cannot, n_items=n, hard=True)
-    data = np.where(infinite, 0.0, data)
-    matrix = sparse.coo_matrix((data, (row, column)), (n, n)).tocsr()
-    return symmetric(matrix, f"{name} (weights of pairs)"), forced
+    matrix = sparse.coo_matrix((data[outer], (row[outer], column[outer])), (n, n)).tocsr()
+    if matrix.data.all() and np.isfinite(matrix.data).all():
+        return symmetric(matrix, f"{name} (weights of pairs)"), Constraints(n_items=n)
+    # stored zeros are listed, be it on one side only, and an infinite weight has its mirrored one too
+    cells = read_weights(matrix).tocoo()
+    infinite, pairs = np.isinf(cells.data), np.column_stack([cells.row, cells.col])
+    must, cannot = pairs[infinite & (cells.data > 0)], pairs[infinite & (cells.data < 0)]
+    finite = np.where(infinite, 0.0, cells.data), (cells.row, cells.col)
+    return sparse.csr_matrix(finite, (n, n)), Constraints(must, cannot, n_items=n, hard=True)

@@ -53,14 +53,17 @@ class IlpSolution(NamedTuple):
     proven: bool
 
 
-def solve_lp(g: SignedGraph, *, max_items: int = 300) -> LpSolution:
-    """The linear program (13.4), by parts; refuses more pairs in a part than `max_items` units have."""
+def solve_lp(g: SignedGraph, *, max_items: int = 300, most: float = np.inf) -> LpSolution:
+    """The linear program (13.4), by parts; refuses more pairs in a part than `max_items` units have.
+
+    With `most` no pair weighs more: a bound on labels that cost less all the same.
+    """
     _check_table(g.n)
     x, value, n_rows = np.ones((g.n, g.n)), 0.0, 0
     np.fill_diagonal(x, 0.0)
     for units in g.parts():
         if len(units) > 1:
-            program = _program(g.only(units), max_items)
+            program = _program(g.only(units), max_items, most)
             while program.separate():
                 program.solve()
             x[np.ix_(units, units)] = program.distances()
@@ -86,6 +89,9 @@ def solve_ilp(
         return _prove(g, label, n_clusters, until, max_items)
     best, value, bound, proven = np.empty(g.n, dtype=np.int64), 0.0, 0.0, True
     for units in sorted(g.parts(), key=len):
+        if len(units) == 1:
+            best[units] = units
+            continue
         start = np.arange(len(units)) if label is None else np.unique(label[units], return_inverse=True)[1]
         part = _prove(g.only(units), start, None, until, max_items)
         # clusters are numbered by units: no two parts share a number
@@ -101,7 +107,7 @@ def _prove(g: SignedGraph, label: Any, k: int | None, until: float, max_items: i
         label, value = np.zeros(1, dtype=np.int64), 0.0
     if value <= 0:
         return IlpSolution(label, value, value, True)
-    program = _program(g, max_items)
+    program = _program(g, max_items, value)
     if program.value < program.below(value):
         program.tighten(program.below(value), until)
     while program.value < program.below(value):
@@ -116,7 +122,7 @@ def _prove(g: SignedGraph, label: Any, k: int | None, until: float, max_items: i
     return IlpSolution(label, value, value if proven else program.bound(), proven)
 
 
-def _program(g: SignedGraph, max_items: int) -> _Program:
+def _program(g: SignedGraph, max_items: int, most: float) -> _Program:
     i, j, paid = g.edges
     n_pairs, most = g.n * (g.n - 1) // 2, max_items * (max_items - 1) // 2
     complete = g.level.default < 0 or 2 * len(i) > n_pairs
@@ -138,7 +144,8 @@ def _program(g: SignedGraph, max_items: int) -> _Program:
         listed[i, j] = True
         i, j = np.nonzero(np.triu(listed, 1))
     apart = np.isneginf(table[i, j])
-    net = np.where(apart, 0.0, table[i, j])
+    # labels that break a pair above `most` are none that are looked for; large numbers drown small ones
+    net = np.clip(np.where(apart, 0.0, table[i, j]), -most, most)
     column = np.full((g.n, g.n), -1, dtype=np.int64)
     column[i, j] = column[j, i] = np.arange(len(i))
     base = float(paid[lost].sum() - net[net < 0].sum())

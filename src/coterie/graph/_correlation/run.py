@@ -52,6 +52,8 @@ class Run:
         self._until = math.inf if limit is None else begin + limit
         self._lp: Any = None
         self._bound: float | None = None  # of the integer program
+        self._proven = False  # or the time was over
+        self._small: Any = None  # what small parts cost at best, and the units of the others
         self._algorithm, self._k = model.algorithm, model.n_clusters
         starts = 1 if graph.n > _ONE_START_ABOVE else _STARTS
         starts = starts if model.n_init == "auto" else model.n_init
@@ -60,6 +62,8 @@ class Run:
     def start(self, number: int, step: Step) -> Ended:
         """The algorithm once, and the search behind it."""
         graph, rng, model = self._graph, self._rng, self._model
+        if number and time.monotonic() > self._until:
+            raise DeadEndError("the time was over before a start found labels; raise time_limit.")
         label = self._own_answer(number)
         cost, converged = graph.cost(label), True
         history = [cost]
@@ -118,18 +122,18 @@ class Run:
         """Small parts and integer programs, beginning with the best start."""
         label = best.label
         if self._algorithm == "auto" and self._k is None:
-            label = self._small_parts(label)[0]
+            label = self._small_parts(label)
         elif self._algorithm == "exact":
             left = None if math.isinf(self._until) else max(1.0, self._until - time.monotonic())
             found = solve_ilp(self._graph, label, n_clusters=self._k, time_limit=left)
-            label, self._bound = found.label, found.bound
+            label, self._bound, self._proven = found.label, found.bound, found.proven
         cost = self._graph.cost(label)
         if cost < best.objective:
             best = best._replace(label=label, objective=cost, history=[*best.history, cost])
         return best
 
-    def _small_parts(self, label: Index) -> tuple[Index, float, Index]:
-        """Labels that are the best in small parts; what these cost in all; the units of the other parts."""
+    def _small_parts(self, label: Index) -> Index:
+        """Labels that are the best in small parts; keeps what is said of these."""
         graph = self._graph
         label, cost, others = label.copy(), 0.0, []
         number = graph.n  # labels beyond those in use
@@ -149,7 +153,8 @@ class Run:
                     number += len(units)
                     now = least
             cost += now
-        return label, cost, np.concatenate(others) if others else np.empty(0, dtype=np.int64)
+        self._small = cost, np.concatenate(others) if others else np.empty(0, dtype=np.int64)
+        return label
 
     def bound(self, best: Ended) -> tuple[str | None, float]:
         """A lower bound on the cost of the graph, and how it was found."""
@@ -161,14 +166,18 @@ class Run:
             return ("exact" if proven else "lp"), self._bound
         if model.bound == "pairs":
             return "pairs", 0.0
-        _, cost, rest = self._small_parts(best.label)
+        if self._small is None:
+            self._small_parts(best.label)
+        cost, rest = self._small
         if not len(rest):
             return ("exact" if cost >= best.objective * (1.0 - 1e-9) else "lp"), cost
         others = graph.only(rest)
         largest = max(len(units) for units in others.parts())
-        solved = self._lp is not None
+        weight = graph.edges[2]
+        # beside weights far above the cost the value of a program is not exact enough
+        solved = self._lp is not None and np.abs(weight[np.isfinite(weight)]).max() <= 1e3 * best.objective
         if model.bound == "lp" or (model.bound == "auto" and (solved or largest <= _LP_UNITS)):
-            value = self._lp.value if solved else cost + solve_lp(others).value
+            value = self._lp.value if solved else cost + solve_lp(others, most=best.objective).value
             return ("exact" if value >= best.objective * (1.0 - 1e-6) else "lp"), value
         return "packing", cost + triple_packing(others, self._rng)
 
@@ -177,7 +186,7 @@ class Run:
         if self._k is not None or soft:
             return None
         if self._algorithm == "exact":
-            return 1.0
+            return 1.0 if self._proven else None
         if self._algorithm == "region":
             return 4.0 * math.log(self._graph.n + 1.0) + 1.0
         if self._hard:
