@@ -43,7 +43,7 @@ class Clusters(NamedTuple):
     n_free: Any  # (1,)
 
 
-class Scratch(NamedTuple):
+class MoveScratch(NamedTuple):
     """Room to work in: sums by cluster, and who was marked when."""
 
     gain: Any
@@ -54,7 +54,7 @@ class Scratch(NamedTuple):
 
 
 @kernel(inline=True)
-def _weigh(level: Any, label: Any, work: Any, v: Any) -> Any:
+def weigh(level: Any, label: Any, work: Any, v: Any) -> Any:
     """Sum the weights of v by cluster into `work`, and close those of its tags; how many were touched."""
     work.stamp[0] += 1
     stamp = work.stamp[0]
@@ -76,7 +76,7 @@ def _weigh(level: Any, label: Any, work: Any, v: Any) -> Any:
 
 
 @kernel(inline=True)
-def _open(level: Any, clusters: Any, work: Any, v: Any, c: Any) -> Any:
+def is_open(level: Any, clusters: Any, work: Any, v: Any, c: Any) -> Any:
     """Whether v may be in cluster c, beside its edges."""
     if work.barred[c] == work.stamp[0]:
         return False
@@ -88,7 +88,7 @@ def _open(level: Any, clusters: Any, work: Any, v: Any, c: Any) -> Any:
 
 
 @kernel(inline=True)
-def _put(level: Any, clusters: Any, v: Any, c: Any) -> None:
+def put(level: Any, clusters: Any, v: Any, c: Any) -> None:
     clusters.label[v] = c
     clusters.total[c] += level.size[v]
     for row in range(level.codes.shape[0]):
@@ -98,7 +98,7 @@ def _put(level: Any, clusters: Any, v: Any, c: Any) -> None:
 
 
 @kernel(inline=True)
-def _take(level: Any, clusters: Any, v: Any) -> None:
+def take(level: Any, clusters: Any, v: Any) -> None:
     c = clusters.label[v]
     clusters.total[c] -= level.size[v]
     for row in range(level.codes.shape[0]):
@@ -108,7 +108,7 @@ def _take(level: Any, clusters: Any, v: Any) -> None:
 
 @kernel
 def move_nodes(
-    level: Level, clusters: Clusters, work: Scratch, queue: Any, waiting: Any, state: Any, steps: Any
+    level: Level, clusters: Clusters, work: MoveScratch, queue: Any, waiting: Any, state: Any, steps: Any
 ) -> Any:
     """Move nodes to their best clusters, in the order of a queue, until it is empty or `steps` are made.
 
@@ -124,7 +124,7 @@ def move_nodes(
         waiting[v] = False
         own = clusters.label[v]
         size = level.size[v]
-        n_touched = _weigh(level, clusters.label, work, v)
+        n_touched = weigh(level, clusters.label, work, v)
         steps -= 4 + level.starts[v + 1] - level.starts[v]
         now = level.default * size * (clusters.total[own] - size)
         if work.seen[own] == work.stamp[0]:
@@ -135,12 +135,12 @@ def move_nodes(
             if c == own:
                 continue
             value = work.gain[c] + level.default * size * clusters.total[c]
-            if value > best and _open(level, clusters, work, v, c):
+            if value > best and is_open(level, clusters, work, v, c):
                 best, at = value, c
         if not best > now + RELATIVE * (abs(best) + abs(now)):
             continue
         gained += best - now
-        _take(level, clusters, v)
+        take(level, clusters, v)
         if clusters.total[own] <= 0.5:
             clusters.free[clusters.n_free[0]] = own
             clusters.n_free[0] += 1
@@ -148,7 +148,7 @@ def move_nodes(
         if at < 0:
             clusters.n_free[0] -= 1
             at = clusters.free[clusters.n_free[0]]
-        _put(level, clusters, v, at)
+        put(level, clusters, v, at)
         for e in range(level.starts[v], level.starts[v + 1]):
             u = level.ends[e]
             if clusters.label[u] != at and not waiting[u]:
@@ -160,7 +160,7 @@ def move_nodes(
 
 @kernel
 def refine_clusters(
-    level: Level, label: Any, inner: Clusters, work: Scratch, order: Any, first: Any, last: Any
+    level: Level, label: Any, inner: Clusters, work: MoveScratch, order: Any, first: Any, last: Any
 ) -> None:
     """Merge nodes within their cluster, from single nodes on; only a node that is single moves.
 
@@ -172,7 +172,7 @@ def refine_clusters(
         size = level.size[v]
         if inner.total[own] > size + 0.5:
             continue
-        n_touched = _weigh(level, inner.label, work, v)
+        n_touched = weigh(level, inner.label, work, v)
         best, at = 0.0, -1
         for t in range(n_touched):
             c = work.touched[t]
@@ -180,16 +180,16 @@ def refine_clusters(
             if c == own or label[c] != label[v]:
                 continue
             value = work.gain[c] + level.default * size * inner.total[c]
-            if value > best and _open(level, inner, work, v, c):
+            if value > best and is_open(level, inner, work, v, c):
                 best, at = value, c
         if at >= 0:
-            _take(level, inner, v)
-            _put(level, inner, v, at)
+            take(level, inner, v)
+            put(level, inner, v, at)
 
 
 @kernel
 def contract_edges(
-    starts: Any, ends: Any, excess: Any, label: Any, order: Any, firsts: Any, work: Scratch,
+    starts: Any, ends: Any, excess: Any, label: Any, order: Any, firsts: Any, work: MoveScratch,
     new_starts: Any, new_ends: Any, new_excess: Any,
 ) -> Any:  # fmt: skip
     """Edges between clusters; nodes stand in `order` by their label, cluster c from `firsts[c]` on.
@@ -218,7 +218,7 @@ def contract_edges(
     return n_entries
 
 
-def scratch_of(n: int) -> Scratch:
+def scratch_of(n: int) -> MoveScratch:
     """Room for n nodes."""
     seen, barred, touched = np.zeros((3, n), dtype=np.int64)
-    return Scratch(np.zeros(n), seen, barred, touched, np.zeros(1, dtype=np.int64))
+    return MoveScratch(np.zeros(n), seen, barred, touched, np.zeros(1, dtype=np.int64))
