@@ -49,7 +49,7 @@ class ClusterEditing(CorrelationClustering):
     >>> from coterie.graph import ClusterEditing
     >>> model = ClusterEditing(random_state=0).fit([(0, 1), (1, 2), (0, 2), (2, 3), (3, 4)])
     >>> model.labels_, model.cost_, model.edges_removed_
-    (array([0, 0, 0, 1, 1], dtype=int32), 1, array([[2, 3]]))
+    (array([0, 0, 0, 1, 1]), 1, array([[2, 3]]))
     """
 
     about = About(
