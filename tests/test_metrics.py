@@ -25,6 +25,7 @@ from coterie.metrics import (
     constraint_satisfaction_scorer,
     linkage_pair_scores,
     matched_f_score,
+    mirkin_distance,
     pair_scores,
     pairwise_f1,
     pairwise_precision,
@@ -55,6 +56,20 @@ def test_swapping_truth_and_clustering_swaps_precision_and_recall(labellings):
     y_true, y_pred = labellings
     there, back = pair_scores(y_true, y_pred), pair_scores(y_pred, y_true)
     assert (there.precision, there.recall, there.f1) == (back.recall, back.precision, back.f1)
+
+
+@settings(max_examples=50, deadline=None)
+@given(two_labellings)
+def test_mirkin_distance_is_the_number_of_pairs_in_question(labellings):
+    a, b = labellings
+    differ = [(a[i] == a[j]) != (b[i] == b[j]) for i in range(len(a)) for j in range(i)]
+    assert mirkin_distance(a, b) == sum(differ) == mirkin_distance(b, a)
+    # by the table of contingency
+    table = np.array(
+        [[sum((x, y) == (c, d) for x, y in zip(a, b, strict=True)) for d in set(b)] for c in set(a)]
+    )
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    assert mirkin_distance(a, b) == (rows @ rows + columns @ columns - 2 * (table**2).sum()) / 2
 
 
 def test_precision_and_recall_are_not_confused():

@@ -2,7 +2,8 @@
 
 A clustering says of every pair of items "together" or "apart", so it can be scored like a yes/no answer:
 precision, recall and F1 over pairs, counted from the table of classes by clusters in O(n log n) time and
-never pair by pair; `linkage_pair_scores` gives them for every cut of a tree. `matched_f_score` compares each
+never pair by pair; `linkage_pair_scores` gives them for every cut of a tree, `mirkin_distance` the number of
+pairs in question. `matched_f_score` compares each
 class with the cluster that fits it best.
 `constraint_satisfaction` needs no truth, only the constraints, and its scorer lets a search choose parameters
 by it; `balance_scores` says how equal the sizes of the clusters are. `score_on` scores only the items that no
@@ -47,6 +48,7 @@ __all__ = [
     "fowlkes_mallows_score",
     "linkage_pair_scores",
     "matched_f_score",
+    "mirkin_distance",
     "normalized_mutual_info_score",
     "pair_scores",
     "pairwise_f1",
@@ -118,6 +120,29 @@ def pairwise_recall(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 def pairwise_f1(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Harmonic mean of pairwise precision and recall, as a score alone; see `pair_scores`."""
     return pair_scores(y_true, y_pred).f1
+
+
+def mirkin_distance(a: ArrayLike, b: ArrayLike) -> int:
+    """Count the pairs of items about which two clusterings differ: together in one, apart in the other.
+
+    Parameters
+    ----------
+    a, b : array-like of shape (n_items,)
+        The cluster of each item.
+
+    Returns
+    -------
+    int
+        From 0, if they agree, to ``n (n - 1) / 2``: a metric. (Mirkin 1996 counts each pair twice.)
+
+    Examples
+    --------
+    >>> from coterie.metrics import mirkin_distance
+    >>> mirkin_distance([0, 0, 1, 1], [0, 0, 0, 1])
+    3
+    """
+    table = pair_confusion_matrix(*_two_labellings(a, b))
+    return int(table[0, 1] + table[1, 0]) // 2
 
 
 class LinkageScores(NamedTuple):

@@ -1,0 +1,156 @@
+"""ClusterEditing: the fewest edges to add to a graph or to remove from it, so that it falls into cliques."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from coterie._arrays import Index
+from coterie.adjacency import end_columns, read_graph
+from coterie.base import About, constrained_fit, one_of
+from coterie.constraints import Constraints, as_constraints
+from coterie.exceptions import InfeasibleConstraintsError
+from coterie.graph._correlation_clustering import (  # type: ignore[import-not-found]
+    CorrelationClustering,
+)
+
+
+class ClusterEditing(CorrelationClustering):
+    """Clusters of a graph: the fewest edges to add or remove, so that it falls into cliques.
+
+    It is correlation clustering in which an edge is a vote for a pair, and no edge is a vote against it.
+
+    Parameters
+    ----------
+    n_clusters : int, optional
+        Exactly so many clusters; by default as many as are best.
+    mode : {"edit", "delete", "complete"}, default "edit"
+        Edges may be added and removed; only removed, so that clusters are cliques; or only added, so that
+        they are the connected parts of the graph.
+    algorithm, refine, n_init, tol, bound, time_limit, random_state
+        As in `CorrelationClustering`.
+
+    Attributes
+    ----------
+    cost_ : int
+        Number of edges to add and to remove.
+    edges_added_, edges_removed_ : arrays of shape (n_edges, 2)
+        These. Those to add are written out when asked for: there may be many with "complete".
+    labels_, lower_bound_, bound_, gap_, objective_, history_, n_iter_, converged_, violations_
+        As in `CorrelationClustering`.
+
+    References
+    ----------
+    Shamir, Sharan and Tsur 2004, Cluster graph modification problems. Constrained Clustering, chapter 13.
+
+    Examples
+    --------
+    >>> from coterie.graph import ClusterEditing
+    >>> model = ClusterEditing(random_state=0).fit([(0, 1), (1, 2), (0, 2), (2, 3), (3, 4)])
+    >>> model.labels_, model.cost_, model.edges_removed_
+    (array([0, 0, 0, 1, 1]), 1, array([[2, 3]]))
+    """
+
+    about = About(
+        what="finds the fewest edges to add or remove so that a graph is cliques; hard constraints hold",
+        when="a graph of who is like whom, with mistakes",
+        source="Shamir, Sharan and Tsur 2004; chapter 13",
+    )
+    parameter_rules: ClassVar[Any] = {
+        **CorrelationClustering.parameter_rules,
+        "mode": one_of("edit", "delete", "complete"),
+    }
+    # no parameters here: an edge is a vote, and soft constraints are votes of their strength
+    default, weight = -1.0, 1.0
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        mode: str = "edit",
+        algorithm: str = "auto",
+        refine: bool = True,
+        n_init: Any = "auto",
+        tol: float = 1e-4,
+        bound: Any = "auto",
+        time_limit: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        # scikit-learn reads the names from here
+        self.__dict__.update({name: value for name, value in locals().items() if name != "self"})
+
+    @constrained_fit
+    def fit(self, X: Any, y: Any = None, *, constraints: Any = None) -> Any:
+        """Cluster a graph.
+
+        Parameters
+        ----------
+        X : graph
+            In any form that `coterie.adjacency.read_graph` reads; nodes of NetworkX may have any names, and
+            are taken in their order. The items of a list of pairs are those of the constraints, or go up to
+            the largest number named.
+        y : ignored
+            Present for the API.
+        constraints : Constraints or array of partial labels, optional
+            What is known; hard constraints hold.
+
+        Returns
+        -------
+        self
+        """
+        n, ids = _items(X, constraints)
+        self._edges = read_graph(X, n, ids=ids)
+        known = told = as_constraints(constraints, n, counted="the graph has {} nodes")
+        weights = self._edges.astype(np.float64)
+        i, j = self._edges.nonzero()
+        if self.mode == "complete":
+            told = known | Constraints(np.column_stack([i, j])[i < j], n_items=n, hard=True)
+        elif self.mode == "delete":
+            # more than all edges together, and a power of 2, so that sums are exact
+            self.default = -float(2 ** len(i).bit_length())
+        try:
+            super().fit(weights, constraints=told)
+        finally:
+            self.__dict__.pop("default", None)
+        self._known = known
+        same, upper = self.labels_[i] == self.labels_[j], i < j
+        self.edges_removed_ = np.column_stack([i, j])[upper & ~same]
+        size = np.bincount(self.labels_)
+        n_added = int(size @ (size - 1) // 2 - (upper & same).sum())
+        self.cost_ = n_added + len(self.edges_removed_)
+        if n_added and self.mode == "delete":
+            a, b = (known.item_name(item) for item in self.edges_added_[0].tolist())
+            raise InfeasibleConstraintsError(
+                f'{a} and {b} had to share a cluster, but mode="delete" adds no edge between them. Drop what '
+                'joins them, let n_clusters be None, or take mode="edit".'
+            )
+        return self
+
+    @property
+    def edges_added_(self) -> Index:
+        """Pairs within clusters that are no edges."""
+        order = np.argsort(self.labels_, kind="stable")
+        size = np.bincount(self.labels_)
+        # each item with those after it in its cluster
+        later = np.repeat(np.cumsum(size), size) - np.arange(len(order)) - 1
+        i = np.repeat(np.arange(len(order)), later)
+        j = i + 1 + np.arange(len(i)) - np.repeat(np.cumsum(later) - later, later)
+        pairs = np.sort(np.column_stack([order[i], order[j]]), axis=1)
+        there = np.asarray(self._edges[pairs[:, 0], pairs[:, 1]]).ravel().astype(bool)
+        return pairs[~there]
+
+
+def _items(X: Any, constraints: Any) -> tuple[int, Any]:
+    """How many items a graph has, and their names if it is of NetworkX."""
+    nodes = getattr(X, "nodes", None)
+    if nodes is not None:
+        return len(nodes), list(nodes)
+    if hasattr(X, "vcount"):
+        return X.vcount(), None
+    if constraints is not None:
+        return getattr(constraints, "n_items", None) or len(constraints), None
+    if hasattr(X, "columns"):
+        return int(np.max([X[name] for name in end_columns(list(X.columns))])) + 1, None
+    n, width = np.shape(X)
+    return (n if n == width else int(np.max(X)) + 1), None
