@@ -207,6 +207,10 @@ def test_a_weight_above_all_others_is_as_good_as_infinite():
     X[0, 1] = X[1, 0] = 1e9
     model = CorrelationClustering(algorithm="exact", random_state=0).fit(X)
     assert model.objective_ == pytest.approx(best)
+    # nor does it matter in what unit all of them are
+    large = CorrelationClustering(algorithm="exact", refine=False, random_state=0)
+    large.fit(np.where(X == 1e9, np.inf, 1e7 * X))
+    assert (large.objective_, large.bound_) == (pytest.approx(1e7 * best), "exact")
     for algorithm in ("pivot", "cgw"):
         model.set_params(algorithm=algorithm, refine=False, n_init=1, bound="lp").fit(X)
         assert model.lower_bound_ <= best + 1e-6

@@ -53,17 +53,17 @@ class IlpSolution(NamedTuple):
     proven: bool
 
 
-def solve_lp(g: SignedGraph, *, max_items: int = 300, most: float = np.inf) -> LpSolution:
+def solve_lp(g: SignedGraph, *, max_items: int = 300, cut: float = np.inf) -> LpSolution:
     """The linear program (13.4), by parts; refuses more pairs in a part than `max_items` units have.
 
-    With `most` no pair weighs more: a bound on labels that cost less all the same.
+    With `cut` no pair weighs more: a bound on labels that cost less all the same.
     """
     _check_table(g.n)
     x, value, n_rows = np.ones((g.n, g.n)), 0.0, 0
     np.fill_diagonal(x, 0.0)
     for units in g.parts():
         if len(units) > 1:
-            program = _program(g.only(units), max_items, most)
+            program = _program(g.only(units), max_items, cut)
             while program.separate():
                 program.solve()
             x[np.ix_(units, units)] = program.distances()
@@ -122,7 +122,7 @@ def _prove(g: SignedGraph, label: Any, k: int | None, until: float, max_items: i
     return IlpSolution(label, value, value if proven else program.bound(), proven)
 
 
-def _program(g: SignedGraph, max_items: int, most: float) -> _Program:
+def _program(g: SignedGraph, max_items: int, cut: float) -> _Program:
     i, j, paid = g.edges
     n_pairs, most = g.n * (g.n - 1) // 2, max_items * (max_items - 1) // 2
     complete = g.level.default < 0 or 2 * len(i) > n_pairs
@@ -144,8 +144,8 @@ def _program(g: SignedGraph, max_items: int, most: float) -> _Program:
         listed[i, j] = True
         i, j = np.nonzero(np.triu(listed, 1))
     apart = np.isneginf(table[i, j])
-    # labels that break a pair above `most` are none that are looked for; large numbers drown small ones
-    net = np.clip(np.where(apart, 0.0, table[i, j]), -most, most)
+    # labels that break a pair above `cut` are none that are looked for; large numbers drown small ones
+    net = np.clip(np.where(apart, 0.0, table[i, j]), -cut, cut)
     column = np.full((g.n, g.n), -1, dtype=np.int64)
     column[i, j] = column[j, i] = np.arange(len(i))
     base = float(paid[lost].sum() - net[net < 0].sum())

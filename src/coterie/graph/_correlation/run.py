@@ -177,7 +177,7 @@ class Run:
         # beside weights far above the cost the value of a program is not exact enough
         solved = self._lp is not None and np.abs(weight[np.isfinite(weight)]).max() <= 1e3 * best.objective
         if model.bound == "lp" or (model.bound == "auto" and (solved or largest <= _LP_UNITS)):
-            value = self._lp.value if solved else cost + solve_lp(others, most=best.objective).value
+            value = self._lp.value if solved else cost + solve_lp(others, cut=best.objective).value
             return ("exact" if value >= best.objective * (1.0 - 1e-6) else "lp"), value
         return "packing", cost + triple_packing(others, self._rng)
 
