@@ -193,13 +193,13 @@ def beside(rival: str, edges: NDArray[Any], n: int, default: float = 0.0) -> tup
 # ---- dense ------------------------------------------------------------------------------------------------
 
 
-def dense(n: int, seed: int, k: int = 8) -> tuple[Any, Any]:
-    """All pairs, 10 % flipped; and the groups."""
+def dense(n: int, seed: int, k: int = 8, flip: float = 0.1) -> tuple[Any, Any]:
+    """Signs of all pairs, a share of them flipped; and the groups."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) * k // n
     sign = np.where(y[:, None] == y, 1.0, -1.0)
-    flip = np.triu(rng.random((n, n)) < 0.1, 1)
-    return np.where(flip | flip.T, -sign, sign), y
+    wrong = np.triu(rng.random((n, n)) < flip, 1)
+    return np.where(wrong | wrong.T, -sign, sign), y
 
 
 def fit_dense(n: int) -> list[list[float]]:
