@@ -52,7 +52,8 @@ def run_side(
     """Let one side ("ours" or a rival) cluster X under each draw: (constraints, first centres or None).
 
     Without `n_clusters` it learns a distance, and `labels` are its matrices.
-    The first draw is fitted once to warm up and then `repeats` times, the others once. Returns `labels`
+    The first draw is fitted once to warm up and then `repeats` times (0: the first fit counts, for a slow
+    rival that compiles nothing), the others once. Returns `labels`
     and `n_iter` by draw (labels None where it failed), `cpu_s` of the first draw by repeat, `draw_cpu_s`,
     `first_fit_s`, and `versions`.
     """

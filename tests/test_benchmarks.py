@@ -12,7 +12,8 @@ from scipy import ndimage, sparse
 import coterie
 from benchmarks import commits, measure, pictures, protocol, race
 from benchmarks.discover import choose, experiments
-from benchmarks.papers import ch03, ch04, ch05, ch08, ch15, curves
+from benchmarks.papers import ch03, ch04, ch05, ch08, ch13, ch15, curves
+from benchmarks.peers import correlation as peer_correlation
 from benchmarks.peers import distances as peer_distances
 from benchmarks.peers import mixture as peer_mixture
 from benchmarks.peers import sizes as peer_sizes
@@ -474,3 +475,34 @@ def test_table_of_distances_has_every_method_and_distance():
     lines = peer_distances.tables()["distances"].splitlines()
     assert len(lines) == 2 + 4 * len(peer_distances.METHODS) + 1
     assert len({line.count("|") for line in lines}) == 1
+
+
+def test_pivots_cost_three_times_the_optimum_where_one_edge_is_missing():
+    for n in range(3, 9):
+        expected = ch13.expected_pivot(ch13.complete(ch13.nearly_complete(n)))
+        assert expected == pytest.approx(3 * (n - 2) / n)
+    for graph, _, _, expected in ch13.TABLE.values():
+        assert ch13.expected_pivot(ch13.complete(graph)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("flip", "exponential"), [(0.1, False), (0.2, True)])
+def test_planted_advice_is_half_inside_and_a_share_of_it_is_wrong(flip, exponential):
+    advice = peer_correlation.planted(10_000, 100_000, 0, flip=flip, exponential=exponential)
+    inside = advice.y[advice.i] == advice.y[advice.j]
+    assert (advice.i < advice.j).all()
+    assert len(advice.i) == pytest.approx(100_000, rel=0.1)
+    assert inside.mean() == pytest.approx(0.5, abs=0.03)
+    assert ((advice.weight > 0) != inside).mean() == pytest.approx(flip, abs=0.01)
+    X = advice.matrix()
+    assert X.nnz == 2 * len(advice.i)
+    assert abs(X - X.T).max() == 0
+
+
+def test_editing_and_grid_are_what_they_say():
+    advice = peer_correlation.editing(2_000, 0)
+    inside = advice.y[advice.i] == advice.y[advice.j]
+    assert inside.sum() == pytest.approx(0.8 * 100 * 190, rel=0.03)
+    assert (~inside).sum() == pytest.approx(2_000, rel=0.03)
+    advice = peer_correlation.grid(20, 0)
+    assert len(advice.i) == 2 * 20 * 19
+    assert set(advice.j - advice.i) == {1, 20}

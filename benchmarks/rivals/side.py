@@ -32,10 +32,12 @@ def serve(prepare, packages):
             return time.process_time() - start, answer
 
         if i == 0:
-            told["first_fit_s"] = timed()[0]
-        runs = [timed() for _ in range(settings["repeats"] if i == 0 else 1)]
-        if i == 0:
+            first = timed()
+            told["first_fit_s"] = first[0]
+            runs = [timed() for _ in range(settings["repeats"])] or [first]
             told["cpu_s"] = [cpu for cpu, _ in runs]
+        else:
+            runs = [timed()]
         cpu, (found, n_iter) = runs[-1]
         told["draw_cpu_s"].append(cpu)
         told["failed"].append(found is None)
