@@ -105,6 +105,7 @@ KINDS: dict[str, Callable[[int], Advice]] = {
 }
 # Kinds a slow rival runs on: elsewhere one fit takes minutes, or it has no weight for pairs not listed.
 RIVALS = {"leidenalg": ("weights", "grid"), "bioimage-cpp": ("weights", "grid")}
+MISSED = {"editing": "A profile: the search takes 55 % of the fit, building the graph four times 25 %."}
 
 
 def ours(advice: Advice, seed: int) -> Callable[[], Any]:
@@ -159,6 +160,7 @@ def race_rows(kind: str) -> list[dict[str, Any]]:
             goal=f"mean cost at most {MOST_COST} of theirs, no more CPU",
             reached=cost <= MOST_COST and spent <= 1.0,
             remark=f"Cost {cost:.5f} of theirs, {mean['ours'] / mean['planted']:.4f} of the planted.",
+            missed=MISSED.get(kind, ""),
             raw=rounded(found),
         )
     ]
@@ -246,12 +248,12 @@ def dense_rows() -> list[dict[str, Any]]:
 
 # ---- small graphs -----------------------------------------------------------------------------------------
 
-# The least cost, and the most that a search may take; the first of Davis is open.
-GRAPHS: dict[str, tuple[Callable[[], Any], int | None, int | None]] = {
+# The least cost known, and the most that a search may take; whether less is possible for Davis is open.
+GRAPHS: dict[str, tuple[Callable[[], Any], int, int]] = {
     "karate": (nx.karate_club_graph, 50, 51),
     "Florentine": (nx.florentine_families_graph, 10, 10),
     "Les Miserables": (nx.les_miserables_graph, 103, 103),
-    "Davis": (nx.davis_southern_women_graph, None, None),
+    "Davis": (nx.davis_southern_women_graph, 75, 75),
 }
 
 
@@ -279,15 +281,18 @@ def small_rows() -> list[dict[str, Any]]:
         found = in_fresh_process(__name__, "fit_small", args=(name,))["answer"]
         cost, bound, how, took = found["exact"]
         low, mean, high = found["local"]
-        right = bound < cost if least is None else how == "exact" and cost == least and took < EXACT_SECONDS
+        is_open = name == "Davis"
+        proven = how == "exact" and took < EXACT_SECONDS
         rows.append(
             verdict(
                 f"{name}, cluster editing, exactly: cost; bound; CPU",
                 f"{cost:g}; {bound:.4g} ({how}); {took:.2f} s",
-                goal=f"stops after {LIMIT:g} s with its bound"
-                if least is None
+                goal=f"{least}, stops after {LIMIT:g} s with its bound"
+                if is_open
                 else f"{least} in {EXACT_SECONDS:g} s",
-                reached=right,
+                reached=cost == least and (is_open or proven),
+                remark="The limit is of the wall clock." if is_open else "",
+                missed="The program begins with one start of the search, and does not better it in time.",
                 raw=rounded(found),
             )
         )
@@ -295,8 +300,8 @@ def small_rows() -> list[dict[str, Any]]:
             verdict(
                 f"{name}, by search of ten starts, {SEARCHES} seeds",
                 f"{low:g} to {high:g}, mean {mean:.2f}",
-                goal="" if most is None else f"at most {most}",
-                reached=None if most is None else high <= most,
+                goal=f"at most {most}",
+                reached=high <= most,
             )
         )
     return rows
