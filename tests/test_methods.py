@@ -74,7 +74,8 @@ def test_what_follows_from_a_class(name, expected):
 @every_method
 def test_every_method_can_be_built_and_fitted(method):
     X = np.abs(np.random.default_rng(0).normal(size=(30, 3)))
-    X = {"rows": X, "weights": X @ X.T - 2, "labels": (X > 1).astype(int)}[method.wants]
+    alike = X @ X.T - 2
+    X = {"rows": X, "weights": alike, "graph": alike > 0, "labels": (X > 1).astype(int)}[method.wants]
     for metric in method.metrics:
         model = method.build(2, metric=metric, random_state=0).fit(X)
         assert (model.account().certainty is not None) == hasattr(model, "responsibilities_")

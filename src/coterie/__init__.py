@@ -33,7 +33,13 @@ if TYPE_CHECKING:
     from coterie.constraints import Constraints
     from coterie.distance import RCA, CannotLinkMetric, XingMetric
     from coterie.exceptions import InfeasibleConstraintsError
-    from coterie.graph import BalancedCut, CorrelationClustering
+    from coterie.graph import (
+        BalancedCut,
+        ClusterEditing,
+        ConsensusClustering,
+        CorrelationClustering,
+        LearnedPairWeights,
+    )
     from coterie.hierarchy import ConstrainedLinkage, COPCobweb
     from coterie.kmeans import (
         BalancedKMeans,

@@ -54,7 +54,12 @@ Above 100,000 items one start is made, not four."""
 ONE_START_ABOVE = 100_000
 
 # What X can hold (`wants` of a class), in words, and the method to take for it where that is all to be said.
-_INPUTS = {"rows": "rows of features", "weights": "scores of pairs", "labels": "several clusterings"}
+_INPUTS = {
+    "rows": "rows of features",
+    "weights": "scores of pairs",
+    "graph": "a graph",
+    "labels": "several clusterings",
+}
 _BY_INPUT = {"weights": "CorrelationClustering", "labels": "ConsensusClustering"}
 
 
@@ -154,7 +159,7 @@ class Method(Listed):
         return "connectivity" in self._rules
 
     @property
-    def wants(self) -> Literal["rows", "weights", "labels"]:
+    def wants(self) -> Literal["rows", "weights", "graph", "labels"]:
         """What X holds."""
         found: Any = ast.literal_eval(self._written["wants"])
         return found
@@ -294,7 +299,7 @@ class Task:
     weighted: bool = False  # whether items have an importance
     n_features: int = 0  # 0: not known yet
     sparse: bool = False  # whether most values are zero and not stored
-    given: Literal["rows", "weights", "labels"] = "rows"  # what X holds, as in `Method.wants`
+    given: Literal["rows", "weights", "graph", "labels"] = "rows"  # what X holds, as in `Method.wants`
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -318,7 +323,8 @@ METHODS = [
         *("SeededKMeans", "ConstrainedSeedKMeans", "SizeConstrainedKMeans", "SizeConstrainedKMedians"),
         *("BalancedKMeans", "FrequencySensitiveKMeans", "OnlineBalancedKMeans"),
         "SizeConstrainedBisection",
-        *("KMedoids", "ConstrainedLinkage", "COPCobweb", "BalancedCut", "CorrelationClustering"),
+        *("KMedoids", "ConstrainedLinkage", "COPCobweb", "BalancedCut"),
+        *("CorrelationClustering", "ClusterEditing", "ConsensusClustering"),
         *("ConstrainedGaussianMixture", "PenalizedGaussianMixture", "MeanFieldMixture", "PairwiseClustering"),
     )
 ]

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from coterie import (
     CannotLinkMetric,
+    ConsensusClustering,
     ConstrainedGaussianMixture,
     ConstrainedLinkage,
     Constraints,
@@ -220,12 +221,15 @@ def every_tree(X, truth):
             model = ConstrainedLinkage(4, linkage=linkage, on_dead_end="warn", size_max=200)
             assert not model.fit(points, constraints=frames).violations_
     pairs = Constraints.sample(truth, n_pairs=30, random_state=0)
+    rng_of_votes = np.random.default_rng(1)
     same = truth[:, None] == truth
     advice = np.where(same, 1.0, -1.0) * np.random.default_rng(0).exponential(size=same.shape)
     for k, words in ((None, {}), (5, {}), (None, {"bound": "packing", "algorithm": "pivot"})):
         model = CorrelationClustering(k, random_state=0, **words).fit(advice + advice.T, constraints=pairs)
         assert model.violations_.n_hard == 0
     assert CorrelationClustering().fit((advice + advice.T)[:9, :9]).bound_ == "exact"
+    votes = np.where(rng_of_votes.uniform(size=(len(truth), 6)) < 0.2, 1, truth[:, None])
+    assert ConsensusClustering(random_state=0).fit(votes, constraints=pairs).n_clusters_ == 4
     far = CannotLinkMetric(np.inf).fit(X, constraints=Constraints.across(truth))
     assert far.converged_
     table = np.column_stack([np.round(X), truth])

@@ -6,7 +6,15 @@ from coterie._lazy import attach
 
 if TYPE_CHECKING:
     from coterie.graph._balanced_cut import BalancedCut
+    from coterie.graph._cluster_editing import ClusterEditing
+    from coterie.graph._consensus_clustering import ConsensusClustering
     from coterie.graph._correlation_clustering import CorrelationClustering
     from coterie.graph._correlation_functions import correlation_cost, correlation_lp, triple_packing_bound
+    from coterie.graph._correlation_helpers import (
+        location_area_weights,
+        log_odds_weights,
+        repair_constraints,
+    )
+    from coterie.graph._pair_weights import LearnedPairWeights
 
 __all__, __getattr__, __dir__ = attach(__name__)

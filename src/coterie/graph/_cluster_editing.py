@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils import check_array
 
 from coterie._arrays import Index
 from coterie.adjacency import end_columns, read_graph
 from coterie.base import About, constrained_fit, one_of
 from coterie.constraints import Constraints, as_constraints
 from coterie.exceptions import InfeasibleConstraintsError
-from coterie.graph._correlation_clustering import (  # type: ignore[import-not-found]
-    CorrelationClustering,
-)
+from coterie.graph._correlation_clustering import CorrelationClustering
 
 
 class ClusterEditing(CorrelationClustering):
@@ -58,9 +57,15 @@ class ClusterEditing(CorrelationClustering):
         source="Shamir, Sharan and Tsur 2004; chapter 13",
     )
     parameter_rules: ClassVar[Any] = {
-        **CorrelationClustering.parameter_rules,
+        **{
+            name: rule
+            for name, rule in CorrelationClustering.parameter_rules.items()
+            if name not in ("default", "weight")
+        },
         "mode": one_of("edit", "delete", "complete"),
     }
+    wants: ClassVar[Any] = "graph"
+    exempt: ClassVar[Any] = {"check_sparse_is_dense": "a stored entry is an edge, whatever its value"}
     # no parameters here: an edge is a vote, and soft constraints are votes of their strength
     default, weight = -1.0, 1.0
 
@@ -81,7 +86,7 @@ class ClusterEditing(CorrelationClustering):
         self.__dict__.update({name: value for name, value in locals().items() if name != "self"})
 
     @constrained_fit
-    def fit(self, X: Any, y: Any = None, *, constraints: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, *, constraints: Any = None) -> Any:  # type: ignore[override]
         """Cluster a graph.
 
         Parameters
@@ -99,9 +104,13 @@ class ClusterEditing(CorrelationClustering):
         -------
         self
         """
-        n, ids = _items(X, constraints)
+        given = X
+        if _is_matrix(X):
+            X, n, ids = check_array(X, accept_sparse="csr"), np.shape(X)[0], None
+        else:
+            n, ids = _items(X, constraints)
         self._edges = read_graph(X, n, ids=ids)
-        known = told = as_constraints(constraints, n, counted="the graph has {} nodes")
+        known = told = as_constraints(constraints, n, counted="the graph has {} nodes", like=given)
         weights = self._edges.astype(np.float64)
         i, j = self._edges.nonzero()
         if self.mode == "complete":
@@ -141,6 +150,16 @@ class ClusterEditing(CorrelationClustering):
         return pairs[~there]
 
 
+def _is_matrix(X: Any) -> bool:
+    """Whether a graph is given as a square matrix, or as an array that is neither that nor edges."""
+    if hasattr(X, "nodes") or hasattr(X, "vcount"):
+        return False
+    shape = tuple(np.shape(X))
+    if hasattr(X, "columns"):
+        return shape[0] == shape[-1]
+    return bool(shape) and (len(shape) != 2 or shape[1] != 2)
+
+
 def _items(X: Any, constraints: Any) -> tuple[int, Any]:
     """How many items a graph has, and their names if it is of NetworkX."""
     nodes = getattr(X, "nodes", None)
@@ -152,5 +171,4 @@ def _items(X: Any, constraints: Any) -> tuple[int, Any]:
         return getattr(constraints, "n_items", None) or len(constraints), None
     if hasattr(X, "columns"):
         return int(np.max([X[name] for name in end_columns(list(X.columns))])) + 1, None
-    n, width = np.shape(X)
-    return (n if n == width else int(np.max(X)) + 1), None
+    return int(np.max(X)) + 1, None

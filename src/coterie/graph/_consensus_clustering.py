@@ -116,9 +116,22 @@ class ConsensusClustering(ConstrainedClusterMixin, BaseEstimator):
         what="finds the clustering that disagrees least with many given ones; hard constraints hold",
         when="columns of labels: runs of other methods, categories, votes",
         source="Immorlica and Wirth, chapter 13; Gionis, Mannila and Tsaparas 2007",
+        measure="given",
     )
+    wants: ClassVar[Any] = "labels"
+    exempt: ClassVar[Any] = {
+        **dict.fromkeys(
+            ["check_scaled_features", "check_shifted_features", "check_float32_is_kept"],
+            "labels are names, and have neither a unit nor an origin",
+        ),
+        **dict.fromkeys(
+            ["check_threads_do_not_matter", "check_pipeline_passes_constraints"],
+            "the check passes features, not labels",
+        ),
+        "check_search_splits_constraints": "rows of labels repeat, so that the check cannot tell folds apart",
+    }
     parameter_rules: ClassVar[Any] = {
-        **SEARCH_RULES,
+        **{name: rule for name, rule in SEARCH_RULES.items() if name != "max_iter"},
         "algorithm": one_of("local", "best", "balls", "pivot", *_MOST_ROWS),
         "alpha": real(0.0, 0.5),
         "missing": one_of("abstain", "half"),
@@ -174,6 +187,7 @@ class ConsensusClustering(ConstrainedClusterMixin, BaseEstimator):
         best = best_of_starts(self, X, run, n_starts=n_starts, max_steps=_MOST_SWEEPS)[0]
         first, place = np.unique(best.label[node], return_index=True, return_inverse=True)[1:]
         self.labels_ = np.argsort(np.argsort(first))[place].astype(np.int32)
+        self.n_clusters_ = int(self.labels_.max()) + 1
         self.objective_ = (best.objective + fixed) / m
         self.history_ = (np.array([*best.history[:-1], best.objective]) + fixed) / m
         self.n_iter_ = max(1, len(best.history) - 1)
@@ -224,6 +238,11 @@ class ConsensusClustering(ConstrainedClusterMixin, BaseEstimator):
         text += ending_words(self, "no move of an item or of a cluster helped")
         trace = Trace(self.history_, "The cost after each sweep", text, "sweep", "cost", stride=1.0)
         return replace(super().account(), trace=trace, price=Price(tells=False))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        return tags
 
 
 def _read_ballot(X: Any, known: Constraints) -> tuple[Ballot, Index, float]:
@@ -298,7 +317,7 @@ def _pivots(ballot: Ballot, alpha: float, number: int, rng: Any) -> Index:
 
 
 def _lp_pivots(ballot: Ballot, alpha: float, number: int, rng: Any) -> Index:
-    from coterie.graph._correlation.programs import solve_lp  # type: ignore[import-not-found]
+    from coterie.graph._correlation.programs import solve_lp
 
     graph = SignedGraph(replace_edges(ballot.level, sparse.csr_matrix(ballot.net())), np.arange(ballot.n))
     x = solve_lp(graph).x

@@ -86,6 +86,8 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
     ----------
     labels_, violations_, n_iter_, converged_
         As in all clusterers; `n_iter_` counts passes of the best start.
+    n_clusters_ : int
+        Number of clusters.
     disagreements_, agreements_ : float
         The weight of advice that the labels go against, and of advice that they follow.
     unavoidable_ : float
@@ -138,7 +140,7 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         source="Immorlica and Wirth, chapter 13; Bansal, Blum and Chawla 2004",
         measure="given",
     )
-    wants = "weights"
+    wants: ClassVar[Any] = "weights"
     parameter_rules: ClassVar[Any] = {
         "n_clusters": whole(1) | one_of(None),
         "algorithm": one_of("auto", "local", *_OF_THE_CHAPTER),
@@ -212,6 +214,7 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         best = best_of_starts(self, X, run.start, n_starts=run.n_starts, max_steps=_MOST_PASSES)[0]
         best = run.finish(best)
         self.labels_ = np.unique(best.label[graph.unit], return_inverse=True)[1]
+        self.n_clusters_ = int(self.labels_.max()) + 1
         self.disagreements_, self.unavoidable_ = advice.cost(self.labels_), advice.unavoidable
         self.agreements_ = advice.total() - self.disagreements_
         # what no labels change: advice within units, and pairs that pull both ways

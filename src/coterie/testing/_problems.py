@@ -30,11 +30,15 @@ def blobs(estimator: Any = None) -> tuple[Any, Any]:
 
 
 def given_form(estimator: Any, X: Any) -> Any:
-    """Rows as a class takes them: features, distances, or weights that attract what is near."""
+    """Rows as a class takes them: features, distances, weights that attract what is near, or labels."""
+    if getattr(estimator, "wants", "rows") == "labels":
+        low, high = X.min(axis=0), X.max(axis=0)
+        return np.floor(2.999 * (X - low) / np.maximum(high - low, 1e-9))
     if not takes_distances(estimator):
         return X
     far = euclidean_distances(X)
-    return 0.3 * far.max() - far if estimator.wants == "weights" else far
+    attracts = 0.3 * far.max() - far
+    return {"weights": attracts, "graph": 1.0 * (attracts > 0)}.get(estimator.wants, far)
 
 
 def cloud(seed: int = 0) -> tuple[Any, Any]:
