@@ -229,7 +229,9 @@ def every_tree(X, truth):
         assert model.violations_.n_hard == 0
     assert CorrelationClustering().fit((advice + advice.T)[:9, :9]).bound_ == "exact"
     votes = np.where(rng_of_votes.uniform(size=(len(truth), 6)) < 0.2, 1, truth[:, None])
-    assert ConsensusClustering(random_state=0).fit(votes, constraints=pairs).n_clusters_ == 4
+    apart = Constraints.across(truth)
+    for how in ("local", "pivot", "balls", "best"):
+        assert not ConsensusClustering(how, random_state=0).fit(votes, constraints=apart).violations_
     far = CannotLinkMetric(np.inf).fit(X, constraints=Constraints.across(truth))
     assert far.converged_
     table = np.column_stack([np.round(X), truth])
