@@ -208,7 +208,9 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
             warn_user("all weights are 0: every partition is as good; each item stays alone.", UserWarning)
         mean = float(size.mean()) if len(size) else abs(self.default) or 1.0
         self.weight_ = mean if self.weight == "auto" else float(self.weight)
-        graph = signed_graph(_with_soft(advice, known, self.weight_), advice.default, hard)
+        graph = advice.graph
+        if known or hard:
+            graph = signed_graph(_with_soft(advice, known, self.weight_), advice.default, hard)
         rng = check_random_state(self.random_state)
         run = Run(self, graph, hard, rng, begin)
         best = best_of_starts(self, X, run.start, n_starts=run.n_starts, max_steps=_MOST_PASSES)[0]
@@ -227,6 +229,7 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         self.lower_bound_ = min(base + below, self.objective_)
         self.gap_ = (self.objective_ - self.lower_bound_) / self.objective_ if self.objective_ > 0 else 0.0
         self.guarantee_ = run.guarantee(advice, soft=known != known.only_hard())
+        del advice.graph  # a saved model can do without
         self._advice = advice
         return self
 

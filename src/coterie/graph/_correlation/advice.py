@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,9 @@ class Advice:
         """Number of items."""
         return int(self.net.shape[0])
 
+    @cached_property
     def graph(self) -> SignedGraph:
-        """The graph over items, nothing else known."""
+        """The graph over items, nothing else known; made once."""
         return signed_graph(self.net, self.default, Constraints(n_items=self.n_items))
 
     def legal_graph(self) -> SignedGraph:
@@ -51,7 +53,7 @@ class Advice:
 
     def cost(self, labels: Index) -> float:
         """The weight of advice that labels go against."""
-        return self.unavoidable + self.graph().cost(np.unique(labels, return_inverse=True)[1])
+        return self.unavoidable + self.graph.cost(np.unique(labels, return_inverse=True)[1])
 
     def total(self) -> float:
         """The weight of all advice: agreements and disagreements."""
