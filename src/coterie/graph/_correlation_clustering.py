@@ -229,7 +229,7 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         self.lower_bound_ = min(base + below, self.objective_)
         self.gap_ = (self.objective_ - self.lower_bound_) / self.objective_ if self.objective_ > 0 else 0.0
         self.guarantee_ = run.guarantee(advice, soft=known != known.only_hard())
-        del advice.graph  # a saved model can do without
+        advice.__dict__.pop("graph")  # a saved model can do without
         self._advice = advice
         return self
 

@@ -31,7 +31,7 @@ _AGREEMENTS = {"trivial": 0.5, "sdp": 0.7664}
 # Draws of hyperplanes.
 _DRAWS = 100
 # Algorithms that chance plays a part in.
-_RANDOM = {"auto", "local", "pivot", "cgw", "lp-pivot"}
+_RANDOM = {"auto", "local", "exact", "pivot", "cgw", "lp-pivot"}
 
 
 class Ended(NamedTuple):
