@@ -89,6 +89,7 @@ def is_open(level: Any, clusters: Any, work: Any, v: Any, c: Any) -> Any:
 
 @kernel(inline=True)
 def put(level: Any, clusters: Any, v: Any, c: Any) -> None:
+    """Put a node into a cluster; writes `clusters`."""
     clusters.label[v] = c
     clusters.total[c] += level.size[v]
     for row in range(level.codes.shape[0]):
@@ -99,6 +100,7 @@ def put(level: Any, clusters: Any, v: Any, c: Any) -> None:
 
 @kernel(inline=True)
 def take(level: Any, clusters: Any, v: Any) -> None:
+    """Take a node out of its cluster, whose label it keeps; writes `clusters`."""
     c = clusters.label[v]
     clusters.total[c] -= level.size[v]
     for row in range(level.codes.shape[0]):
