@@ -97,6 +97,7 @@ def every_kernel():
         every_size(data, truth)
         every_metric(data, truth)
     every_tree(X, truth)
+    every_graph(X, truth)
     every_mixture(X, truth)
     rng = np.random.default_rng(3)
     for seed in range(8):
@@ -220,23 +221,25 @@ def every_tree(X, truth):
         for linkage in ("single", "ward"):
             model = ConstrainedLinkage(4, linkage=linkage, on_dead_end="warn", size_max=200)
             assert not model.fit(points, constraints=frames).violations_
-    pairs = Constraints.sample(truth, n_pairs=30, random_state=0)
-    rng_of_votes = np.random.default_rng(1)
-    same = truth[:, None] == truth
-    advice = np.where(same, 1.0, -1.0) * np.random.default_rng(0).exponential(size=same.shape)
-    for k, words in ((None, {}), (5, {}), (None, {"bound": "packing", "algorithm": "pivot"})):
-        model = CorrelationClustering(k, random_state=0, **words).fit(advice + advice.T, constraints=pairs)
-        assert model.violations_.n_hard == 0
-    assert CorrelationClustering().fit((advice + advice.T)[:9, :9]).bound_ == "exact"
-    votes = np.where(rng_of_votes.uniform(size=(len(truth), 6)) < 0.2, 1, truth[:, None])
-    apart = Constraints.across(truth)
-    for how in ("local", "pivot", "balls", "best"):
-        assert not ConsensusClustering(how, random_state=0).fit(votes, constraints=apart).violations_
-    far = CannotLinkMetric(np.inf).fit(X, constraints=Constraints.across(truth))
-    assert far.converged_
     table = np.column_stack([np.round(X), truth])
     for features in (None, [0, 3]):
         assert not COPCobweb(categorical_features=features).fit(table, constraints=known).violations_
+
+
+def every_graph(X, truth):
+    """Signed graphs, votes of clusterings, and the margin between items that differ."""
+    pairs, apart = Constraints.sample(truth, n_pairs=30, random_state=0), Constraints.across(truth)
+    rng = np.random.default_rng(0)
+    advice = np.where(truth[:, None] == truth, 1.0, -1.0) * rng.exponential(size=(len(truth), len(truth)))
+    for k, words in ((None, {}), (5, {}), (None, {"bound": "packing", "algorithm": "pivot"})):
+        model = CorrelationClustering(k, random_state=0, **words).fit(advice + advice.T, constraints=pairs)
+        assert model.violations_.n_hard == 0
+    few = rng.normal(size=(9, 9))
+    assert CorrelationClustering().fit(few + few.T).bound_ == "exact"
+    votes = np.where(rng.uniform(size=(len(truth), 6)) < 0.2, 1, truth[:, None])
+    for how in ("local", "pivot", "balls", "best"):
+        assert not ConsensusClustering(how, random_state=0).fit(votes, constraints=apart).violations_
+    assert CannotLinkMetric(np.inf).fit(X, constraints=apart).converged_
 
 
 def check_objective(model, known):
