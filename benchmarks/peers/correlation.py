@@ -106,7 +106,8 @@ KINDS: dict[str, Callable[[int], Advice]] = {
 # Kinds a slow rival runs on: elsewhere one fit takes minutes, or it has no weight for pairs not listed.
 RIVALS = {"leidenalg": ("weights", "grid"), "bioimage-cpp": ("weights", "grid")}
 MISSED = {
-    "editing": "It was 1.36 while the graph was made four times; reading the weights is in our time, and not in theirs."
+    "editing": "It was 1.36 while the graph was made four times; reading the weights is in our time, and not "
+    "in theirs."
 }
 
 
