@@ -235,6 +235,8 @@ def test_bad_input():
         CorrelationClustering().fit(np.array([[0, 0, 1.0], [0, 0, 0], [0, 0, 0]]))
     with pytest.raises(ValueError, match=r"X\[1, 2\] is nan"):
         CorrelationClustering().fit(np.array([[0, 0, 1.0], [0, 0, np.nan], [1, np.nan, 0]]))
+    with pytest.raises(ValueError, match="add up to infinity"):
+        CorrelationClustering().fit(1e308 * (np.ones((3, 3)) - np.eye(3)))
     with pytest.raises(ValueError, match="square"):
         CorrelationClustering().fit(np.zeros((3, 2)))
     with pytest.raises(ParameterError, match="n_clusters=4, but there are 3 items"):

@@ -120,6 +120,9 @@ def _read(X: Any, name: str) -> tuple[Any, Constraints]:
     if odd.any():
         at = int(np.argmax(odd))
         raise ValueError(f"{name}[{row[at]}, {column[at]}] is {data[at]}; a weight is a number.")
+    with np.errstate(over="ignore"):
+        if np.isinf(np.abs(data[np.isfinite(data)]).sum()):
+            raise ValueError(f"the weights of {name} add up to infinity; divide them all by one number.")
     outer = row != column
     matrix = sparse.coo_matrix((data[outer], (row[outer], column[outer])), (n, n)).tocsr()
     if matrix.data.all() and np.isfinite(matrix.data).all():
