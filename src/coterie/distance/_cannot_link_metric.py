@@ -12,7 +12,17 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from coterie._arrays import Floats, Index
 from coterie._words import count_of
-from coterie.base import About, Rule, check_parameters, least_eigenvalue, one_of, real, warn_user, whole
+from coterie.base import (
+    CHECKS_OF_ROWS,
+    About,
+    Rule,
+    check_parameters,
+    least_eigenvalue,
+    one_of,
+    real,
+    warn_user,
+    whole,
+)
 from coterie.constraints import Constraints
 from coterie.distance._kernels import (
     FEATURE_KERNELS,
@@ -301,7 +311,7 @@ class CannotLinkMetric(LearnedDistance):
         if self.kernel != "linear":
             raise ParameterError(f"partial_fit has no kernels; kernel={self.kernel!r}.", "kernel")
         begun = hasattr(self, "metric_")
-        X, known = self._read_rows(X, constraints, reset=not begun, **self._checks())
+        X, known = self._read_rows(X, constraints, reset=not begun, **CHECKS_OF_ROWS)
         if X.shape[1] > MOST_FEATURES:
             raise ValueError(
                 f"X has {X.shape[1]:,} features; partial_fit keeps a matrix of them, and "

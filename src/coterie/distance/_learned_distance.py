@@ -13,6 +13,7 @@ A class says from which kinds of constraint it learns, and how:
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,9 @@ from coterie.exceptions import UnsupportedConstraintError
 MOST_FEATURES = 5_000
 
 
-class LearnedDistance(TakesConstraints, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LearnedDistance(
+    TakesConstraints, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
+):
     """Parent of the learned distances, which are transformers: they go before any method of a pipeline.
 
     A distance learns from the kinds of constraint that it knows, and passes over the others: the method
@@ -77,7 +80,7 @@ class LearnedDistance(TakesConstraints, ClassNamePrefixFeaturesOutMixin, Transfo
         self
         """
         check_parameters(self)
-        X, known = self._read_rows(X, constraints, **self._checks())
+        X, known = self._read_rows(X, constraints, **CHECKS_OF_ROWS)
         self._forget()
         if not known:
             return self._told_nothing(X)
@@ -102,13 +105,9 @@ class LearnedDistance(TakesConstraints, ClassNamePrefixFeaturesOutMixin, Transfo
         self._keep_diagonal(np.ones(X.shape[1], dtype=X.dtype))
         return self
 
-    def _checks(self) -> dict[str, Any]:
-        """How X is checked; a class that takes other than rows of features says so."""
-        sparse_too = self.__sklearn_tags__().input_tags.sparse
-        return {**CHECKS_OF_ROWS, "accept_sparse": "csr" if sparse_too else False}
-
+    @abstractmethod
     def _learn(self, X: Any, known: Constraints) -> None:
-        raise NotImplementedError
+        """Learn from what is known, and keep the axes (`_keep`), `n_used_` and `converged_`."""
 
     def _nothing_of_use(self, known: Constraints) -> UnsupportedConstraintError:
         return UnsupportedConstraintError(
@@ -156,7 +155,7 @@ class LearnedDistance(TakesConstraints, ClassNamePrefixFeaturesOutMixin, Transfo
             The same items; sparse only where X is sparse and each axis is an old one.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._checks())
+        X = validate_data(self, X, reset=False, **CHECKS_OF_ROWS)
         return self._place(X)
 
     def _place(self, X: Any) -> Any:
@@ -182,7 +181,7 @@ class LearnedDistance(TakesConstraints, ClassNamePrefixFeaturesOutMixin, Transfo
             The distances, not squared.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._checks())
+        X = validate_data(self, X, reset=False, **CHECKS_OF_ROWS)
         pairs = read_pairs(pairs, "pairs", None)
         check_range(pairs, X.shape[0], lambda row: f"pairs row {row}")
         items, place = np.unique(pairs, return_inverse=True)

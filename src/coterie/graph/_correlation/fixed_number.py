@@ -67,7 +67,7 @@ def move_between(
     return place, gained
 
 
-def into_k(level: Level, label: Index, k: int, rng: Any) -> Index | None:
+def into_k(level: Level, label: Index, k: int) -> Index | None:
     """Legal labels with exactly k clusters near those given; None where it found no room for a node."""
     _, label, counts = np.unique(label, return_inverse=True, return_counts=True)
     n_clusters = len(counts)

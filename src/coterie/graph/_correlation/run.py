@@ -16,7 +16,7 @@ from coterie.graph._correlation.fixed_number import best_of_k, into_k
 from coterie.graph._correlation.packing import triple_packing
 from coterie.graph._correlation.programs import solve_ilp, solve_lp
 from coterie.graph._correlation.roundings import cautious, cgw, lp_pivot, pivot, region, trivial
-from coterie.graph._correlation.search import one_pass
+from coterie.graph._correlation.search import improve_partition
 from coterie.graph._correlation.signed_graph import SignedGraph
 from coterie.graph._correlation.small_parts import MOST_NODES, best_partition
 from coterie.graph._correlation.two_clusters import sdp_rounding, sdp_vectors, two
@@ -67,15 +67,15 @@ class Run:
         label = self._own_answer(number)
         cost, converged = graph.cost(label), True
         history = [cost]
+
+        def after_a_pass(cost: float) -> bool:
+            nonlocal converged
+            history.append(cost)
+            converged = not (step(cost) or time.monotonic() > self._until)
+            return not converged
+
         if self._algorithm in ("auto", "local") or model.refine:
-            while True:
-                label, gained = one_pass(graph.level, label, rng)
-                cost -= gained
-                history.append(cost)
-                stop = step(cost) or time.monotonic() > self._until
-                if stop or gained <= max(model.tol, 1e-12) * abs(cost):
-                    converged = not stop
-                    break
+            label, cost = improve_partition(graph.level, label, rng, model.tol, cost, after_a_pass)
         if self._k is not None:
             begin = self._exactly(label)
             label = best_of_k(graph.level, begin, self._k, rng)[0]
@@ -103,7 +103,7 @@ class Run:
 
     def _exactly(self, label: Index) -> Index:
         """Labels with the number of clusters that was asked for."""
-        found = into_k(self._graph.level, label, self._k, self._rng)
+        found = into_k(self._graph.level, label, self._k)
         if found is None:
             # the clusters leave no room for some unit: begin at labels that are known to be legal
             witness = self._hard.check(self._k).witness
@@ -114,7 +114,7 @@ class Run:
                 )
             first = np.unique(self._graph.unit, return_index=True)[1]
             found = np.unique(np.asarray(witness)[first], return_inverse=True)[1]
-            found = into_k(self._graph.level, found, self._k, self._rng)
+            found = into_k(self._graph.level, found, self._k)
             assert found is not None  # a witness has no more clusters than asked for
         return found
 

@@ -59,11 +59,8 @@ def one_pass(level: Level, label: Index, rng: Any) -> tuple[Index, float]:
             outer = np.arange(len(parts))
         else:
             outer = np.unique(label[parts], return_inverse=True)[1]
-        before = len(np.unique(label))
         level = contract(level, part, work)
         nodes, label = part[nodes], outer.astype(np.int64)
-        if len(level.size) == before and (outer == np.arange(before)).all() and n == before:
-            return label[nodes], gained
 
 
 def _move(level: Level, clusters: Clusters, work: Any, rng: Any) -> float:
