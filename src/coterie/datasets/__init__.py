@@ -11,6 +11,7 @@ from coterie._lazy import attach
 if TYPE_CHECKING:
     from coterie.datasets._bibliography import make_bibliography
     from coterie.datasets._generators import estimate_confidence, grid_neighbors
+    from coterie.datasets._made_references import make_references
     from coterie.datasets._planted import make_planted_correlation
     from coterie.datasets._references import load_citeseer
     from coterie.datasets._tables import list_tables, load_table
