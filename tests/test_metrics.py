@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
@@ -131,6 +132,58 @@ def test_different_lengths_are_reported(score):
 def test_bad_labels_are_named(score, bad, message):
     with pytest.raises(ValueError, match=message):
         score([0, 0, 1], bad)
+
+
+# Pairs that were decided alone
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=12), st.data())
+def test_decided_pairs_are_scored_as_they_are(y_true, data):
+    every = list(combinations(range(len(y_true)), 2))
+    decided = data.draw(st.lists(st.sampled_from(every), unique=True))
+    turned = [pair[:: data.draw(st.sampled_from([1, -1]))] for pair in decided + decided[:2]]  # some twice
+    same = {(i, j) for i, j in every if y_true[i] == y_true[j]}
+    found = len(same & set(decided))
+    precision = found / len(decided) if decided else 1.0
+    recall = found / len(same) if same else 1.0
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    assert pair_scores(y_true, pairs=turned) == pytest.approx((precision, recall, f1))
+
+
+@settings(max_examples=50, deadline=None)
+@given(two_labellings)
+def test_all_pairs_of_a_clustering_score_like_it(labellings):
+    y_true, y_pred = labellings
+    pairs = [(i, j) for i, j in combinations(range(len(y_pred)), 2) if y_pred[i] == y_pred[j]]
+    assert pair_scores(y_true, pairs=pairs) == pair_scores(y_true, y_pred)
+
+
+def test_decided_pairs_are_not_closed_and_many_are_counted_at_once():
+    assert pair_scores(["a"] * 3, pairs=[(0, 1), (2, 1)]) == pytest.approx((1, 2 / 3, 0.8))
+    n = 300_000
+    chain = np.column_stack([np.arange(n - 1), np.arange(1, n)])
+    assert pair_scores(np.arange(n) // 2, pairs=chain) == pytest.approx((0.5, 1, 2 / 3), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([(0, 3)], r"pairs row 0 is \(0, 3\): items are numbered 0 to 2"),
+        ([(0, 1), (2, -1)], r"pairs row 1 is \(-1, 2\): items are numbered 0 to 2"),
+        ([(1, 1)], r"pairs row 0 is \(1, 1\): that is one item"),
+        ([0, 1], "pairs"),
+        ([(0, 0.5)], r"pairs row 0 is \(0, 0.5\)"),
+    ],
+)
+def test_bad_pairs_are_named(pairs, message):
+    with pytest.raises(ValueError, match=message):
+        pair_scores([0, 0, 1], pairs=pairs)
+
+
+def test_labels_or_pairs_are_given():
+    with pytest.raises(TypeError, match="was given y_pred and pairs"):
+        pair_scores([0, 0], [0, 0], pairs=[(0, 1)])
 
 
 # The matched F-score

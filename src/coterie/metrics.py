@@ -34,7 +34,7 @@ from sklearn.utils import check_array
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from coterie.constraints import Constraints, as_constraints
-from coterie.constraints._reading import read_loads
+from coterie.constraints._reading import read_loads, read_pairs
 
 __all__ = [
     "BalanceScores",
@@ -68,8 +68,10 @@ class PairScores(NamedTuple):
     f1: float
 
 
-def pair_scores(y_true: ArrayLike, y_pred: ArrayLike) -> PairScores:
-    """Precision, recall and F1 of the pairs that a clustering puts together.
+def pair_scores(
+    y_true: ArrayLike, y_pred: ArrayLike | None = None, *, pairs: ArrayLike | None = None
+) -> PairScores:
+    """Precision, recall and F1 of the pairs that a clustering puts together, or that were decided alone.
 
     Precision is the share of same-cluster pairs that are of the same class. Recall is the share of
     same-class pairs that are in the same cluster. F1 is their harmonic mean, ``2 t / (a + b)`` with
@@ -81,6 +83,10 @@ def pair_scores(y_true: ArrayLike, y_pred: ArrayLike) -> PairScores:
         The class of each item.
     y_pred : array-like of shape (n_items,)
         The cluster of each item. The names of the clusters do not matter.
+    pairs : array-like of shape (n_pairs, 2)
+        In place of `y_pred`: the pairs of items (row numbers) that were found to be the same, such as
+        `matched_pairs_` of `EntityResolver`. A pair that is listed twice counts once, and "a is b, b is c"
+        does not say that a is c.
 
     Returns
     -------
@@ -97,13 +103,38 @@ def pair_scores(y_true: ArrayLike, y_pred: ArrayLike) -> PairScores:
     >>> from coterie.metrics import pair_scores
     >>> pair_scores(["a", "a", "a", "b"], [0, 0, 1, 1])
     PairScores(precision=0.5, recall=0.333..., f1=0.4)
+    >>> pair_scores(["a", "a", "a", "b"], pairs=[(0, 1), (1, 2)])
+    PairScores(precision=1.0, recall=0.666..., f1=0.8)
     """
+    if pairs is not None:
+        if y_pred is not None:
+            raise TypeError("pair_scores was given y_pred and pairs; give one of them.")
+        return _scores_of_pairs(_labelling(y_true, "y_true"), pairs)
     # The counts are of ordered pairs, twice those of unordered ones: the shares are the same.
     (_, only_pred), (only_true, both) = pair_confusion_matrix(*_two_labellings(y_true, y_pred)).tolist()
     return PairScores(
         precision=_share(both, both + only_pred),
         recall=_share(both, both + only_true),
         f1=_share(2 * both, 2 * both + only_pred + only_true),
+    )
+
+
+def _scores_of_pairs(true: NDArray[Any], pairs: ArrayLike) -> PairScores:
+    n = len(true)
+    ij = np.sort(read_pairs(pairs, "pairs", None), axis=1)
+    bad = np.flatnonzero((ij[:, 0] == ij[:, 1]) | (ij[:, 0] < 0) | (ij[:, 1] >= n))
+    if len(bad):
+        low, high = ij[bad[0]].tolist()
+        why = "that is one item" if low == high else f"items are numbered 0 to {n - 1}, as y_true has them"
+        raise ValueError(f"pairs row {bad[0]} is ({low}, {high}): {why}.")
+    key = np.unique(ij[:, 0] * n + ij[:, 1])
+    codes, size = np.unique(true, return_inverse=True, return_counts=True)[1:]
+    both = int((codes[key // n] == codes[key % n]).sum())
+    in_truth = sum(count * (count - 1) // 2 for count in size.tolist())
+    return PairScores(
+        precision=_share(both, len(key)),
+        recall=_share(both, in_truth),
+        f1=_share(2 * both, len(key) + in_truth),
     )
 
 
@@ -465,7 +496,7 @@ def _share(part: int, whole: int) -> float:
     return part / whole if whole else 1.0
 
 
-def _labelling(labels: ArrayLike, name: str) -> NDArray[Any]:
+def _labelling(labels: ArrayLike | None, name: str) -> NDArray[Any]:
     """Return labels as a flat array: at least one, none missing."""
     values = check_array(labels, ensure_2d=False, ensure_min_samples=0, dtype=None, input_name=name)
     if values.ndim != 1:
@@ -477,7 +508,7 @@ def _labelling(labels: ArrayLike, name: str) -> NDArray[Any]:
     return np.array(values.tolist()) if values.dtype == object else values
 
 
-def _two_labellings(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+def _two_labellings(y_true: ArrayLike, y_pred: ArrayLike | None) -> tuple[NDArray[Any], NDArray[Any]]:
     true, pred = _labelling(y_true, "y_true"), _labelling(y_pred, "y_pred")
     if len(true) != len(pred):
         raise ValueError(
