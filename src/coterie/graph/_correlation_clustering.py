@@ -18,6 +18,7 @@ from coterie.base import (
     About,
     Account,
     ConstrainedClusterMixin,
+    Listing,
     Price,
     Section,
     Trace,
@@ -270,15 +271,14 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
             "pairs": "The bound counts only pairs that both attract and repel.",
             None: "No bound was asked for.",
         }[self.bound_]
-        some = self.disputed(12)
+        disputed = tuple(f"{a} and {b}: {weight:+.4g}, {what}" for a, b, weight, what in self.disputed(12))
         section = Section(
             key="scores",
             title="How far the scores are followed",
             text=f"The clusters go against scores of {self.disagreements_:,.6g}, of "
             f"{self.disagreements_ + self.agreements_:,.6g} in all; no clusters that keep what must hold "
             f"cost less than {self.lower_bound_:,.6g} (a gap of {self.gap_:.1%}). {how}",
-            heading="The dearest scores that they go against" if some else "",
-            listed=tuple(f"{a} and {b}: {weight:+.4g}, {what}" for a, b, weight, what in some),
+            lists=(Listing("The dearest scores that they go against", disputed),),
         )
         trace = Trace(self.history_, "The cost after each pass", step="pass", value="cost", stride=1.0)
         kept = ("disagreements", "agreements", "lower_bound", "bound", "gap", "guarantee")

@@ -10,10 +10,11 @@ from typing import Any
 
 from coterie.cli._job.output_folder import MARK
 from coterie.cli._job.request import Request, coordinates_of
+from coterie.cli._job.run_account import RUN_FORMAT, fingerprint
 from coterie.cli._job.saved import load_model
 from coterie.cli._speak.screen import Screen
 from coterie.cli._speak.trouble import DONE, Trouble
-from coterie.cli.commands.cluster import RUN_FORMAT, fingerprint, write_page
+from coterie.cli.commands.cluster import write_page
 
 _NEEDED = {"data", "command", "features", "method", "reason", "warnings", "map", "title"}
 
