@@ -77,10 +77,10 @@ def fingerprint(path: Path) -> str:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
-def labels_name(table: Table, stem: str = "labels") -> str:
+def labels_name(table: Table) -> str:
     """Under which name the table is written with its labels: in its own format where that can be."""
     endings = [suffix.lower() for suffix in table.path.suffixes if suffix.lower() in _WRITTEN_AS]
-    return f"{stem}.{_WRITTEN_AS[endings[-1]] if endings else 'csv'}"
+    return f"labels.{_WRITTEN_AS[endings[-1]] if endings else 'csv'}"
 
 
 def write_outcomes(

@@ -55,6 +55,10 @@ def _read_facts(run: Path) -> dict[str, Any]:
         raise Trouble(f"{run} holds no run of coterie ({MARK} is missing)") from None
     except ValueError:
         raise Trouble(f"{run / MARK}: damaged; cluster again") from None
+    if isinstance(facts, dict) and "entity_column" in facts:
+        raise Trouble(
+            f"{run} is of `coterie resolve`, whose page is made with it; again: {facts.get('command')}"
+        )
     if not isinstance(facts, dict) or facts.get("format") != RUN_FORMAT or not set(facts) >= _NEEDED:
         raise Trouble(f"{run / MARK}: not a whole run of coterie; cluster again")
     return facts
