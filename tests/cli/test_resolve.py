@@ -145,7 +145,7 @@ def test_what_contradicts_itself_is_explained(coterie, papers, tmp_path, more):
         (("--name", "author", "--threshold", "7"), "--threshold"),
         (("--name", "author", "--set", "alpha=0"), "--set alpha=0: say that with --alpha"),
         (("--name", "author", "--set", "linkag=max"), "did you mean linkage?"),
-        (("--name", "author", "--set", "linkage=funny"), "--set linkage=funny"),
+        (("--name", "author", "--set", "linkage=funny"), "--set linkage of EntityResolver must be"),
         (("--name", "author", "--id", "paper"), "stands twice in column 'paper'"),
         (("--name", "author", "-k", "3"), "No such option: -k"),
     ],

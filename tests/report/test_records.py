@@ -45,11 +45,10 @@ def test_the_section_has_the_largest_entities_and_the_merges_to_look_at(tmp_path
 
 
 def test_thousands_of_entities_make_no_long_page(tmp_path):
-    names = [f"{given} {chr(97 + a)}{chr(97 + b)}{chr(97 + c)}son" for given in ("Ann", "A.") for a in range(12)
-             for b in range(12) for c in range(12)]  # fmt: skip
-    model = EntityResolver(columns={0: "person-name"}).fit(names)
+    made = make_references(2000, 0, 4000, attribute="name", p_ambiguous=0, random_state=0)
+    model = EntityResolver(columns={0: "person-name"}).fit(made.data)
     assert model.n_clusters_ > 1000
-    page = written(tmp_path, model, names)
+    page = written(tmp_path, model, made.data)
     assert len(page.source) < 100_000
     assert "more entities of several records are not listed" in page.text
 

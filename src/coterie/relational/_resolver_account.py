@@ -10,7 +10,7 @@ import numpy as np
 
 from coterie._arrays import Index
 from coterie._words import count_of, short_number
-from coterie.base import Account, Listing, Section, Trace
+from coterie.base import Account, Listing, Price, Section, Trace
 from coterie.relational._records import Records
 
 _MOST_ENTITIES, _MOST_SPELLINGS, _MOST_MERGES = 20, 8, 20
@@ -22,9 +22,10 @@ _HOW = {
 }
 
 
-def account_of_resolver(model: Any, found: Account, records: Records) -> Account:
-    """The account of a resolver, from what the contract says of it and the records of its fit."""
+def account_of_resolver(model: Any, found: Account) -> Account:
+    """The account of a resolver, from what the contract says of it."""
     known: Any = found.known
+    records: Records = model._records
 
     def called(record: int) -> str:
         return f"{spelling(records, int(records.row[record]))} ({known.item_name(record)})"
@@ -83,6 +84,7 @@ def account_of_resolver(model: Any, found: Account, records: Records) -> Account
         found,
         nouns=("record", "entity"),
         trace=None,
+        price=Price(tells=False),
         sections=(section,),
         figures={
             "threshold": float(model.threshold_),
