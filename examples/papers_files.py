@@ -2,8 +2,8 @@
 Papers to try "who is who" with
 ===============================
 
-Writes `papers.csv`: a row for each author of each paper, as the name stands there, in full or with initials and at
-times misspelt. With it,
+Writes `papers.csv`: a row for each author of each paper, as the name stands there, in full or with initials,
+at times misspelt. With it,
 
     coterie resolve papers.csv --name author --context paper -o authors
 

@@ -158,6 +158,13 @@ def test_bad_input_is_one_line_and_leaves_nothing(coterie, papers, tmp_path, wor
     assert not (tmp_path / "out").exists()
 
 
+def test_cluster_sends_there(coterie, tmp_path):
+    np.save(tmp_path / "rows.npy", np.random.default_rng(0).normal(size=(9, 2)))
+    answer = coterie("cluster", "rows.npy", "--method", "EntityResolver")
+    assert answer.code == 2
+    assert "takes records and their contexts, not rows of features; `coterie resolve` does" in answer.err
+
+
 def test_what_a_run_cannot_be_used_for_is_said(coterie, papers):
     assert coterie(*RUN, "--no-report", "-o", "out").code == 0
     answer = coterie("report", "out")

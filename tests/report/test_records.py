@@ -7,7 +7,6 @@ from coterie import Constraints
 from coterie.datasets import make_references
 from coterie.relational import EntityResolver
 from coterie.report import write_report
-from tests.report.pages import Page
 from tests.report.test_methods import written
 
 PHONE = {"width": 390, "height": 844}

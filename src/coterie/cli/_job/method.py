@@ -38,8 +38,9 @@ def choose_method(
     settings = typed_settings(request.settings, choice.method.estimator, choice.method.name)
     refused = choice.method.refuses(task, settings)
     if refused is not None:
-        given = choice.method.wants == "weights" and task.given == "rows"
-        way_out = "give them by --scores" if given else "`coterie methods` lists what each takes"
+        ways = {"weights": "give them by --scores", "records": "`coterie resolve` does"}
+        way_out = ways.get(choice.method.wants) if task.given == "rows" else None
+        way_out = way_out or "`coterie methods` lists what each takes"
         raise Trouble(f"{choice.method.name} {refused}; {way_out}")
     _check_number(task, choice.method, settings, request.clusters)
     return choice, {**choice.parameters, **typed_bounds(request), **settings}
@@ -89,10 +90,10 @@ def _task(request: Request, n_rows: int, known: Constraints, metric: str) -> Tas
 
 
 def finders() -> list[str]:
-    """The methods that find the number of clusters."""
+    """The methods that find the number of clusters in rows of features."""
     from coterie.methods import METHODS
 
-    return [method.name for method in METHODS if not method.takes_k]
+    return [method.name for method in METHODS if not method.takes_k and method.wants == "rows"]
 
 
 def _check_number(task: Task, method: Method, settings: dict[str, Any], typed: str | None) -> None:

@@ -45,7 +45,7 @@ class Comparing:
 
 
 @dataclass(frozen=True)
-class Records:
+class RecordsJob:
     """What was read."""
 
     table: Table
@@ -129,7 +129,7 @@ def resolve(
 # ---- what was asked -----------------------------------------------------------------------------------
 
 
-def _read(request: Request, typed: Comparing, screen: Screen) -> Records:
+def _read(request: Request, typed: Comparing, screen: Screen) -> RecordsJob:
     from coterie.relational._records import COMPARATORS
 
     table = read_data(request, screen)
@@ -157,7 +157,7 @@ def _read(request: Request, typed: Comparing, screen: Screen) -> Records:
     if typed.threshold is not None:
         parameters["threshold"] = _threshold(typed.threshold)
     known = read_statements(request, table, screen)
-    return Records(table, known, columns, parameters, typed.context)
+    return RecordsJob(table, known, columns, parameters, typed.context)
 
 
 def _estimator() -> Any:
@@ -182,7 +182,7 @@ def _in_our_options(text: str) -> str:
     return text
 
 
-def _rehearse(records: Records) -> None:
+def _rehearse(records: RecordsJob) -> None:
     """Raise what the run would raise before it compares anything."""
     from coterie.relational._records import read_records
 
@@ -198,7 +198,7 @@ def _rehearse(records: Records) -> None:
 
 def _write(
     folder: Path,
-    records: Records,
+    records: RecordsJob,
     X: Any,
     model: Any,
     facts: dict[str, Any],
@@ -247,7 +247,7 @@ def _write(
     return files
 
 
-def _merges(records: Records, merges: Any) -> Any:
+def _merges(records: RecordsJob, merges: Any) -> Any:
     """Merges as a table: who joined whom (ids, or row numbers), what their records say, and why."""
     import polars as pl
 
@@ -264,7 +264,7 @@ def _merges(records: Records, merges: Any) -> Any:
     return pl.DataFrame(found, strict=False)
 
 
-def _plan_lines(records: Records) -> list[str]:
+def _plan_lines(records: RecordsJob) -> list[str]:
     compared = ", ".join(f"{column} ({how})" for column, how in records.columns.items())
     lines = [f"Compared: {compared}"]
     cells = records.contexts()
@@ -279,7 +279,7 @@ def _plan_lines(records: Records) -> list[str]:
     return [*lines, f"Method: {', '.join([_METHOD, *given])}"]
 
 
-def _plan(records: Records) -> dict[str, Any]:
+def _plan(records: RecordsJob) -> dict[str, Any]:
     return {
         **table_facts(records.table, records.known),
         "method": _METHOD,
