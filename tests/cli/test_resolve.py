@@ -100,7 +100,7 @@ def test_options_are_parameters(coterie, papers, tmp_path):
     assert pl.read_csv(tmp_path / "out" / "labels.csv")["entity"].to_list() == model.labels_.tolist()
     assert not (tmp_path / "out" / "report.html").exists()
     assert coterie("resolve", "papers.csv", "--compare", "author=jaro-winkler", "-o", "plain").code == 0
-    alone = EntityResolver(columns={"author": "jaro-winkler"}).fit(papers[["author"]])
+    alone = EntityResolver(columns={"author": "jaro-winkler"}, alpha=0).fit(papers[["author"]])
     assert pl.read_csv(tmp_path / "plain" / "labels.csv")["entity"].to_list() == alone.labels_.tolist()
 
 

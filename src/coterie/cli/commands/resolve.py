@@ -152,8 +152,8 @@ def _read(request: Request, typed: Comparing, screen: Screen) -> RecordsJob:
     for column in (*columns, *([] if typed.context is None else [typed.context])):
         table.column(column)
     parameters = typed_settings(request.settings, _estimator(), _METHOD, own=_OWN)
-    if typed.alpha is not None:
-        parameters["alpha"] = typed.alpha
+    if typed.alpha is not None or typed.context is None:  # nobody is beside a record: only names count
+        parameters["alpha"] = typed.alpha or 0.0
     if typed.threshold is not None:
         parameters["threshold"] = _threshold(typed.threshold)
     known = read_statements(request, table, screen)
