@@ -1,5 +1,7 @@
 """Tables read as records, and the pairs of rows that are similar."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,6 +10,7 @@ from scipy import sparse
 
 from coterie.exceptions import ParameterError
 from coterie.relational._records import find_similar, read_records
+from tests.oracles import records as oracle
 
 
 def pairs_of(similar):
@@ -214,3 +217,42 @@ def test_all_pairs_come_in_parts(monkeypatch):
     assert pairs_of(find_similar(read_records(names, {0: "jaro-winkler"}), None)) == whole
     assert [pair[:2] for pair in whole] == sorted({pair[:2] for pair in whole})
     assert len(whole) == 40 * 39 // 2
+
+
+def test_similarity_is_the_weighted_mean_over_what_both_rows_have():
+    """Random tables with gaps, against every pair of records looked at by itself."""
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        n = int(rng.integers(2, 15))
+        name = rng.choice(np.array(["martha", "marhta", "dixon", None], dtype=object), n)
+        town = rng.choice(np.array(["york", "ely", None], dtype=object), n)
+        age = rng.choice(np.array([1.0, 2.0, 4.0, None], dtype=object), n)
+        weights = rng.integers(1, 4, size=3).tolist()
+        frame = pd.DataFrame({"name": name, "town": town, "age": age})
+        kinds = ["jaro-winkler", "exact", "number"]
+        columns = dict(zip(frame.columns, zip(kinds, weights, strict=True), strict=True))
+        deviation = np.std([value for value in age if value is not None] or [0]) or 1
+        measures = [
+            oracle.jaro_winkler,
+            lambda one, other: float(one == other),
+            lambda one, other, unit=deviation: np.exp(-(((one - other) / unit) ** 2) / 2),
+        ]
+        records = read_records(frame, columns)
+        similar = find_similar(records, candidates=list(combinations(range(n), 2)))
+        found = {pair[:2]: pair[2] for pair in pairs_of(similar)}
+        for i, j in combinations(range(n), 2):
+            parts = [
+                (weight, measure(cells[i], cells[j]))
+                for cells, weight, measure in zip((name, town, age), weights, measures, strict=True)
+                if cells[i] is not None and cells[j] is not None
+            ]
+            total = sum(weight for weight, _ in parts)
+            expected = sum(weight * score for weight, score in parts) / total if total else 0
+            assert found.get((i, j), 0) == pytest.approx(expected, abs=1e-8)
+        proposed = {pair[:2]: pair[2] for pair in pairs_of(find_similar(records, None))}
+        first = records.first
+        assert proposed == {
+            (i, j): found[first[i], first[j]]
+            for i, j in combinations(range(len(first)), 2)
+            if found.get((first[i], first[j]), 0) > 0.5
+        }

@@ -95,7 +95,7 @@ class WordWeights:
         n_records = counts.sum()
         in_records = (frequency > 0).T @ counts
         weights = frequency.log1p() @ sp.diags(np.log(n_records / np.maximum(in_records, 1)))
-        norm = np.sqrt(weights.multiply(weights).sum(axis=1).A1 if shape[1] else np.zeros(len(texts)))
+        norm = np.sqrt(np.asarray(weights.multiply(weights).sum(axis=1)).ravel())
         self.weights = (sp.diags(1 / np.where(norm > 0, norm, 1)) @ weights).tocsr()
         self.weights.sort_indices()
         self._length = np.array([len(word) for word in self.words], dtype=np.int64)
