@@ -204,7 +204,7 @@ def unmark_similar(own: int, g: Groups) -> None:
 
 @kernel
 def meet(k: int, alpha: float, q: Queue, c: Counters, u: Clusters, g: Groups, p: Pairs) -> None:
-    """Keep and queue all similar clusters that have a neighbour in common with k; all but `u.into` is written.
+    """Keep and queue all similar clusters that have a neighbour in common with k; `u.into` is read only.
 
     Before the first merge each pair is met from its lesser end.
     """
