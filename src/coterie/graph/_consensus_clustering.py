@@ -34,7 +34,7 @@ from coterie.constraints._model import stated_pairs
 from coterie.exceptions import ParameterError
 from coterie.graph._correlation.moves import scratch_of
 from coterie.graph._correlation.search import contract
-from coterie.graph._correlation.signed_graph import SignedGraph, replace_edges, signed_graph
+from coterie.graph._correlation.signed_graph import SignedGraph, signed_graph
 from coterie.graph._correlation.votes import Ballot, indicator
 
 # Distinct rows of which all pairs are held as a table, and as the variables of a linear program; and votes
@@ -319,8 +319,8 @@ def _pivots(ballot: Ballot, alpha: float, number: int, rng: Any) -> Index:
 def _lp_pivots(ballot: Ballot, alpha: float, number: int, rng: Any) -> Index:
     from coterie.graph._correlation.programs import solve_lp
 
-    graph = SignedGraph(replace_edges(ballot.level, sparse.csr_matrix(ballot.net())), np.arange(ballot.n))
-    x = solve_lp(graph).x
+    net, known = sparse.csr_matrix(ballot.net()), Constraints(n_items=ballot.n)
+    x = solve_lp(signed_graph(net, 0.0, known)).x
     order = rng.permutation(ballot.n)
     return _around(ballot, order, lambda u, rest, net: rng.uniform(size=len(rest)) < 1.0 - x[u, rest])
 

@@ -72,18 +72,19 @@ class SignedGraph:
         np.fill_diagonal(table, 0.0)
         return table
 
+    @cached_property
+    def _dear(self) -> tuple[Floats, Floats]:
+        """What each listed pair costs parted, and joined beyond what all joined pairs cost."""
+        i, j, weight = self.edges
+        weight, size = np.where(np.isfinite(weight), weight, 0.0), self.level.size
+        return np.maximum(weight, 0.0), np.maximum(-weight, 0.0) + self.level.default * size[i] * size[j]
+
     def cost(self, label: Index) -> float:
         """What labels of units cost; they must keep apart what is apart."""
-        i, j, weight = self.edges
-        same = label[i] == label[j]
-        finite = np.isfinite(weight)
-        parted = weight[finite & ~same & (weight > 0)].sum()
-        # pairs that are not listed repel: all pairs within clusters, less those that are listed
-        level = self.level
-        held, own = np.bincount(label, level.size), np.bincount(label, level.size**2)
-        within = 0.5 * (held**2 - own).sum()
-        listed = (level.size[i] * level.size[j])[same].sum()
-        return float(parted - weight[finite & same & (weight < 0)].sum() - level.default * (within - listed))
+        (i, j, _), (parted, joined), size = self.edges, self._dear, self.level.size
+        listed = np.where(label[i] == label[j], joined, parted).sum()
+        within = 0.5 * (np.bincount(label, size) ** 2 - np.bincount(label, size**2)).sum()
+        return float(listed - self.level.default * within)
 
     def allows(self, label: Index) -> bool:
         """Whether labels keep apart what is apart."""
@@ -110,35 +111,25 @@ class SignedGraph:
 
     def only(self, units: Index) -> SignedGraph:
         """The graph among some units, in their order, each an item of its own."""
-        # nothing here may take the time of the whole graph: parts come by the ten thousand
-        level, by = self.level, np.argsort(units, kind="stable")
-        row, at = _entries(level.starts, units)
-        column = by[np.searchsorted(units, level.ends[at], sorter=by).clip(max=len(units) - 1)]
-        kept = units[column] == level.ends[at]
-        edges = level.excess[at[kept]], (row[kept], column[kept])
-        small = replace_edges(level, sparse.csr_matrix(edges, (len(units), len(units))))._replace(
-            size=level.size[units],
-            codes=np.ascontiguousarray(level.codes[:, units]),
+        level, place = self.level, np.full(self.n, -1)
+        place[units] = np.arange(len(units))
+        owner = place[np.repeat(np.arange(self.n), np.diff(level.tag_starts))]
+        tags, n_tags = (owner[owner >= 0], level.tags[owner >= 0]), len(level.member_starts) - 1
+        edges = sparse.csr_matrix((level.excess, level.ends, level.starts), (self.n, self.n))
+        return SignedGraph(
+            Level(
+                *_csr(edges[units][:, units].sorted_indices()),
+                level.size[units],
+                level.default,
+                np.ascontiguousarray(level.codes[:, units]),
+                *tag_tables(*tags, len(units), n_tags),
+            ),
+            np.arange(len(units)),
         )
-        owner, at = _entries(level.tag_starts, units)
-        found, tag = np.unique(level.tags[at], return_inverse=True)
-        tags = tag_tables(owner, tag, len(units), len(found))
-        names = ("tag_starts", "tags", "member_starts", "members")
-        return SignedGraph(small._replace(**dict(zip(names, tags, strict=True))), np.arange(len(units)))
 
 
-def _entries(starts: Index, units: Index) -> tuple[Index, Index]:
-    """The entries of some units in lists one after the other: the place of the unit, that of the entry."""
-    length = starts[units + 1] - starts[units]
-    owner = np.repeat(np.arange(len(units)), length)
-    return owner, np.arange(len(owner)) + (starts[units] - np.cumsum(length) + length)[owner]
-
-
-def replace_edges(level: Level, matrix: Any) -> Level:
-    """The same level with other edges, a symmetric CSR matrix."""
-    return level._replace(
-        starts=matrix.indptr.astype(np.int64), ends=matrix.indices.astype(np.int64), excess=matrix.data
-    )
+def _csr(matrix: Any) -> tuple[Index, Index, Floats]:
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
 
 
 def signed_graph(weights: Any, default: float, hard: Constraints) -> SignedGraph:
@@ -151,19 +142,13 @@ def signed_graph(weights: Any, default: float, hard: Constraints) -> SignedGraph
     matrix = weights.tocoo()
     a, b = unit[matrix.row], unit[matrix.col]
     apart, _ = known.edges()
-    excess = np.where(a == b, 0.0, matrix.data - default)
     i, j = np.concatenate([a, *apart.T]), np.concatenate([b, *apart.T[::-1]])
-    excess = np.concatenate([excess, np.full(2 * len(apart), -np.inf)])
+    excess = np.concatenate([matrix.data - default, np.full(2 * len(apart), -np.inf)])
     outer = i != j
     merged = sparse.coo_matrix((excess[outer], (i[outer], j[outer])), (n, n)).tocsr()
-    size = np.bincount(unit, minlength=n).astype(np.float64)
-    tags = tag_tables(
-        np.asarray(known.clique_nodes, dtype=np.int64),
-        np.asarray(known.clique_of(), dtype=np.int64),
-        n,
-        int(np.max(known.clique_of(), initial=-1)) + 1,
-    )
-    empty = np.empty(0, dtype=np.int64)
+    cliques = np.asarray(known.clique_of(), dtype=np.int64)
+    nodes = np.asarray(known.clique_nodes, dtype=np.int64)
     codes = np.asarray(known.part_codes(), dtype=np.int64).reshape(-1, n)
-    level = Level(empty, empty, empty, size, float(default), codes, *tags)
-    return SignedGraph(replace_edges(level, merged), unit)
+    tags = tag_tables(nodes, cliques, n, int(np.max(cliques, initial=-1)) + 1)
+    size = np.bincount(unit, minlength=n).astype(np.float64)
+    return SignedGraph(Level(*_csr(merged), size, float(default), codes, *tags), unit)
