@@ -73,6 +73,20 @@ def weigh(level: Any, label: Any, work: Any, v: Any) -> Any:
 
 
 @kernel(inline=True)
+def are_apart(level: Any, a: Any, b: Any) -> Any:
+    """Whether a code or a tag keeps two nodes apart."""
+    for row in range(level.codes.shape[0]):
+        code, other = level.codes[row, a], level.codes[row, b]
+        if code >= 0 and other >= 0 and code != other:
+            return True
+    for s in range(level.tag_starts[a], level.tag_starts[a + 1]):
+        for t in range(level.tag_starts[b], level.tag_starts[b + 1]):
+            if level.tags[s] == level.tags[t]:
+                return True
+    return False
+
+
+@kernel(inline=True)
 def is_open(level: Any, clusters: Any, v: Any, c: Any) -> Any:
     """Whether v may move into cluster c, beside its edges."""
     for row in range(level.codes.shape[0]):

@@ -100,14 +100,20 @@ class SignedGraph:
         carried = np.column_stack([label[owner], level.tags])
         return len(np.unique(carried, axis=0)) == len(carried)
 
-    def parts(self) -> list[Index]:
-        """Units that attracting pairs hang together; in some best labels no cluster reaches beyond one."""
+    @cached_property
+    def part(self) -> Index:
+        """By attracting pairs units hang together in parts; in some best labels no cluster reaches beyond."""
         i, j, weight = self.edges
         pull = weight > 0
         graph = sparse.coo_matrix((np.ones(pull.sum(), dtype=bool), (i[pull], j[pull])), (self.n, self.n))
-        part = connected_components(graph, directed=False)[1]
-        order = np.argsort(part, kind="stable")
-        return np.split(order, np.flatnonzero(np.diff(part[order])) + 1)
+        return np.asarray(connected_components(graph, directed=False)[1])
+
+    def parts(self) -> list[Index]:
+        """The units of each part of more than one."""
+        size = np.bincount(self.part)
+        order = np.argsort(self.part, kind="stable")
+        order = order[size[self.part[order]] > 1]
+        return np.split(order, np.cumsum(size[size > 1])[:-1]) if len(order) else []
 
     def only(self, units: Index) -> SignedGraph:
         """The graph among some units, in their order, each an item of its own."""
