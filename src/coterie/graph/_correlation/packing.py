@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from coterie._arrays import Index
 from coterie._compiled import SLICE, in_slices, kernel
 from coterie.graph._correlation.moves import Level, are_apart
 from coterie.graph._correlation.signed_graph import SignedGraph

@@ -171,7 +171,7 @@ class Run:
             return None
         if self._algorithm in _AGREEMENTS:
             return _AGREEMENTS[self._algorithm]
-        n = advice.n_items
+        n = advice.net.shape[0]
         all_listed = advice.net.nnz == n * (n - 1)
         if (all_listed or advice.default == -1) and (np.abs(advice.net.data) == 1).all():
             return _COMPLETE.get(self._algorithm)

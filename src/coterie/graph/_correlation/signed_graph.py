@@ -17,8 +17,12 @@ from scipy.sparse.csgraph import connected_components
 
 from coterie._arrays import Floats, Index
 from coterie.constraints import Constraints
+from coterie.constraints._model import StatedPairs
 from coterie.graph._correlation.moves import Level
 from coterie.graph._correlation.search import tag_tables
+
+# Sums of weights are below this, so that none is infinite.
+_MOST_WEIGHT = 1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,16 +65,17 @@ class SignedGraph:
         table = level.default * np.outer(level.size, level.size)
         i, j, weight = self.edges
         table[i, j] = table[j, i] = weight
-        for codes in level.codes:
-            named = np.flatnonzero(codes >= 0)
-            differ = codes[named][:, None] != codes[named]
-            a, b = np.nonzero(differ)
-            table[named[a], named[b]] = -np.inf
-        for tag in range(len(level.member_starts) - 1):
-            members = level.members[level.member_starts[tag] : level.member_starts[tag + 1]]
+        for code in level.codes:
+            table[(code[:, None] >= 0) & (code >= 0) & (code[:, None] != code)] = -np.inf
+        for members in np.split(level.members, level.member_starts[1:-1]):
             table[np.ix_(members, members)] = -np.inf
         np.fill_diagonal(table, 0.0)
         return table
+
+    @cached_property
+    def vetoes(self) -> Any:
+        """Which units are apart, as a table."""
+        return np.isneginf(self.weights())
 
     @cached_property
     def _dear(self) -> tuple[Floats, Floats]:
@@ -87,18 +92,8 @@ class SignedGraph:
         return float(listed - self.level.default * within)
 
     def allows(self, label: Index) -> bool:
-        """Whether labels keep apart what is apart."""
-        level, (i, j, weight) = self.level, self.edges
-        if np.isneginf(weight[label[i] == label[j]]).any():
-            return False
-        for codes in level.codes:
-            named = codes >= 0
-            pairs = np.unique(np.column_stack([label[named], codes[named]]), axis=0)
-            if len(np.unique(pairs[:, 0])) < len(pairs):
-                return False
-        owner = np.repeat(np.arange(self.n), np.diff(level.tag_starts))
-        carried = np.column_stack([label[owner], level.tags])
-        return len(np.unique(carried, axis=0)) == len(carried)
+        """Whether labels keep apart what is apart; without a veto no table is made."""
+        return self.is_free or not (self.vetoes & (label[:, None] == label)).any()
 
     @cached_property
     def part(self) -> Index:
@@ -138,23 +133,55 @@ def _csr(matrix: Any) -> tuple[Index, Index, Floats]:
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
 
 
-def signed_graph(weights: Any, default: float, hard: Constraints) -> SignedGraph:
+def refuse_huge(weights: Any, name: str, beside: float = 0.0) -> None:
+    """Refuse finite numbers whose sums are none; `beside` is the size of others."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.abs(np.where(np.isinf(weights), 0.0, weights)).sum() + beside
+    if not total < _MOST_WEIGHT:
+        raise ValueError(
+            f"the weights of {name} add up to infinity, or nearly so; divide them all by one number."
+        )
+
+
+def signed_graph(weights: Any, default: float, hard: Constraints, votes: Any = None) -> SignedGraph:
     """Contract weights of items (symmetric CSR, no diagonal) by what must hold.
 
-    A stored pair weighs its value, 0 too; all others weigh `default`.
+    A stored pair weighs its value, 0 too; all others weigh `default`. `votes` are pairs and what they weigh
+    beside.
     """
-    known = hard.contracted
+    known, cells = hard.contracted, weights.tocoo()
     unit, n = np.asarray(known.component, dtype=np.int64), known.n_components
-    matrix = weights.tocoo()
-    a, b = unit[matrix.row], unit[matrix.col]
-    apart, _ = known.edges()
-    i, j = np.concatenate([a, *apart.T]), np.concatenate([b, *apart.T[::-1]])
-    excess = np.concatenate([matrix.data - default, np.full(2 * len(apart), -np.inf)])
-    outer = i != j
-    merged = sparse.coo_matrix((excess[outer], (i[outer], j[outer])), (n, n)).tocsr()
+    i, j, total, excess = cells.row, cells.col, cells.data, cells.data - default
+    if votes is not None:
+        (a, b), extra = votes[0].T, votes[1]
+        ends = np.concatenate([i, a, b]), np.concatenate([j, b, a])
+        # what a pair weighs in all, and whether it is listed: else it weighs the default, too
+        total, listed = (
+            sparse.coo_matrix((np.concatenate([first, rest, rest]), ends), weights.shape).tocsr()
+            for first, rest in ((cells.data, extra), (np.ones(len(i)), np.zeros(len(extra))))
+        )
+        excess, cells = total.data - default * listed.data, total.tocoo()
+        i, j, total = cells.row, cells.col, total.data
+    refuse_huge(total, "pairs", beside=-default * len(unit) ** 2)
+    apart = known.edges()[0]
+    excess = np.concatenate([excess, np.full(2 * len(apart), -np.inf)])
+    a, b = np.concatenate([unit[i], *apart.T]), np.concatenate([unit[j], *apart.T[::-1]])
+    outer = a != b
+    merged = sparse.coo_matrix((excess[outer], (a[outer], b[outer])), (n, n)).tocsr()
     cliques = np.asarray(known.clique_of(), dtype=np.int64)
     nodes = np.asarray(known.clique_nodes, dtype=np.int64)
     codes = np.asarray(known.part_codes(), dtype=np.int64).reshape(-1, n)
     tags = tag_tables(nodes, cliques, n, int(np.max(cliques, initial=-1)) + 1)
     size = np.bincount(unit, minlength=n).astype(np.float64)
     return SignedGraph(Level(*_csr(merged), size, float(default), codes, *tags), unit)
+
+
+def votes_of(pairs: StatedPairs, weight: float = 1.0) -> tuple[Index, Floats]:
+    """Stated pairs as `signed_graph` takes them: what is stated twice has two."""
+    return pairs.ij, weight * np.where(pairs.cannot, -pairs.strength, pairs.strength)
+
+
+def graph_of_pairs(n: int, hard: Constraints, *votes: tuple[Index, Floats]) -> SignedGraph:
+    """The graph in which votes are all there is."""
+    pairs, weight = (np.concatenate(parts) for parts in zip(*votes, strict=True))
+    return signed_graph(sparse.csr_matrix((n, n)), 0.0, hard, (pairs, weight))

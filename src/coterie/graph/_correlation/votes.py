@@ -221,12 +221,16 @@ class Ballot:
         weigh_pairs(self.votes, u, nodes, joined, known if self.missing else known[:0], mark)
         return joined, known if self.missing else self.n_columns * self.level.size[u] * self.level.size[nodes]
 
+    def net_of(self, u: int, nodes: Index) -> Any:
+        """What u weighs with each of some nodes by votes."""
+        joined, known = self.pairs(u, nodes)
+        return 2.0 * joined - known
+
     def net(self) -> Floats:
         """All weights of nodes by nodes, and minus infinity where two are apart."""
         table = SignedGraph(self.level, np.arange(self.n)).weights()
         for u in range(self.n):
-            joined, known = self.pairs(u, np.arange(u + 1, self.n))
-            table[u, u + 1 :] += 2 * joined - known
+            table[u, u + 1 :] += self.net_of(u, np.arange(u + 1, self.n))
             table[u + 1 :, u] = table[u, u + 1 :]
         return table
 
