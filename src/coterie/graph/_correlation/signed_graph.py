@@ -112,6 +112,8 @@ class SignedGraph:
 
     def only(self, units: Index) -> SignedGraph:
         """The graph among some units, in their order, each an item of its own."""
+        if np.array_equal(units, np.arange(self.n)):
+            return self
         level, place = self.level, np.full(self.n, -1)
         place[units] = np.arange(len(units))
         owner = place[np.repeat(np.arange(self.n), np.diff(level.tag_starts))]
