@@ -321,7 +321,8 @@ class _Program:
         """Labels by branch and bound that cost less than `value`; None: none do; empty: none were found.
 
         Attracting pairs alone are whole numbers: the rows make the others so. With k clusters it is y, one
-        variable for a unit and a cluster, that says where a unit is; unit u opens no cluster beyond u.
+        variable for a unit and a cluster, that says where a unit is; the u-th unit, those of much weight
+        first, opens no cluster beyond the u-th.
         """
         m, gap = len(self.i), value - self.relaxed + _BROKEN * self.scale
         # what costs more than the gap stays where it is: such labels are not cheaper
@@ -330,7 +331,8 @@ class _Program:
         price, whole, rules = self.weight / self.scale, self.weight > 0, []
         if k is not None:
             n_places = self.n * k
-            legal = np.arange(k) <= np.arange(self.n)[:, None]
+            much = np.bincount(np.append(self.i, self.j), np.tile(np.abs(self.weight), 2), self.n)
+            legal = np.arange(k) <= np.argsort(np.argsort(-much))[:, None]
             low, high = np.append(low, np.zeros(n_places)), np.append(high, legal.ravel())
             price, whole = np.append(price, np.zeros(n_places)), np.arange(m + n_places) >= m
             rules = self._places(k)
