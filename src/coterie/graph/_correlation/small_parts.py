@@ -66,10 +66,11 @@ def solve_parts(
     cost, p = 0.0, first
     while p < len(bounds) - 1 and steps > 0:
         begin = bounds[p]
-        n = bounds[p + 1] - begin
+        n, pairs_of_subsets = bounds[p + 1] - begin, 1
         for a in range(n):
             v = nodes[begin + a]
             now[a] = label[v]
+            pairs_of_subsets *= 3
             for b in range(n):
                 weights[a, b] = level.default * level.size[v] * level.size[nodes[begin + b]]
             for e in range(level.starts[v], level.starts[v + 1]):
@@ -84,7 +85,7 @@ def solve_parts(
         steps -= 4 * n * n
         paid = _paid(weights, n, now)
         if paid > 0.0:
-            steps -= 3**n // 2
+            steps -= pairs_of_subsets // 2
             _fill_tables(weights, n, within, best, choice)
             mask = (1 << n) - 1
             while mask:
