@@ -164,7 +164,7 @@ def gather(
     return Facts(
         account=account,
         made=_made(model, k, **message),
-        verdict=_verdict(rows.n, k, account.asked if more else None, sizes, outcomes),
+        verdict=_verdict(model, rows.n, k, account.asked if more else None, sizes, outcomes),
         all_well=not violations.n_broken and not sizes.missed and not more,
         n_items=rows.n,
         n_clusters=k,
@@ -239,7 +239,7 @@ def _plain(plain: Any, model: Any, X: Any, known: Constraints, weight: Floats | 
     return labels.astype(np.int64)
 
 
-def _verdict(n: int, k: int, asked: int | None, sizes: SizeFacts, outcomes: Outcomes) -> str:
+def _verdict(model: Any, n: int, k: int, asked: int | None, sizes: SizeFacts, outcomes: Outcomes) -> str:
     """One or two sentences that say how it went; `asked` where fewer clusters were asked for."""
     violations, missed = outcomes.violations, sizes.missed
     message = [f"{count_of(n, 'item')} in {count_of(k, 'cluster')}."]
@@ -249,7 +249,9 @@ def _verdict(n: int, k: int, asked: int | None, sizes: SizeFacts, outcomes: Outc
         message[0] = f"{message[0][:-1]}; {asked:,} were asked for."
     stated, broken = violations.n_stated, violations.n_broken
     if not stated:
-        message.append("Nothing was stated." if not sizes.bounded else "")
+        scored = getattr(model, "wants", "rows") == "weights"
+        nothing = "No constraints were stated beside the scores." if scored else "Nothing was stated."
+        message.append("" if sizes.bounded else nothing)
     elif not broken:
         message.append("The constraint holds." if stated == 1 else f"All {stated:,} constraints hold.")
     else:
