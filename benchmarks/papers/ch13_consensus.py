@@ -141,19 +141,20 @@ def claim_rows(shares: dict[tuple[str, str], Any]) -> list[dict[str, Any]]:
         ("linear programs before the search", "LP-pivot", "search"),
         ("the search before balls", "search", "balls"),
     ):
-        told, wins, count = [], 0, 0
+        told, wins = [], 0
         for name in TABLES:
             one, sampled = shares[name, better]
             other = balls[name] if worse == "balls" else shares[name, worse][0]
             less, equal = int((one < other - 1e-9).sum()), int((abs(one - other) <= 1e-9).sum())
             told.append(f"{name}{' (samples)' * sampled} {less}, {equal}, {len(one) - less - equal}")
-            wins, count = wins + (one.mean() <= other.mean() + 1e-9), count + 1
+            wins += one.mean() < other.mean() - 1e-9
         rows.append(
             verdict(
                 f"the claim, {what}: draws in which it costs less, the same, more",
                 "; ".join(told),
-                goal="no more in the mean, on each table",
-                reached=wins == count,
+                goal="less in the mean, on each table",
+                reached=wins == len(TABLES),
+                missed="Denied: where the program takes all rows, both end at the same cost.",
             )
         )
     return rows

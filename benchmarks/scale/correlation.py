@@ -2,7 +2,7 @@
 
 Signed edges: planted groups of 100, half of the edges lie inside of groups, 10 % are flipped. Pivots alone,
 and the search as it comes, without a bound. Votes: 20 clusterings of 10 groups or of 50, in each of which
-20 % of the labels are drawn anew; the search as it comes. Memory counts what a fit takes and the input itself.
+20 % of the labels are drawn anew; the search as it comes. Memory counts what a fit takes, and the input.
 """
 
 from __future__ import annotations

@@ -93,13 +93,12 @@ def check_order(number, ways, bounds):
         assert model.lower_bound_ <= optimum + 1e-6, (number, bound)
 
 
-@pytest.mark.kernels
 def test_bound_optimum_and_algorithms_stand_in_this_order():
     """Each algorithm with each kind of constraints and of weights, and `exact` with all."""
     for number in range(100):
         turn = number // 5
-        chosen = ALGORITHMS[turn % 10], ALGORITHMS[(turn + 5) % 10]
-        ways = {*itertools.product(chosen, (False, True)), ("exact", turn % 2 == 0)}
+        algorithm = ALGORITHMS[(turn + (turn >= 10)) % 10]  # the second time with the other kind of weights
+        ways = {(algorithm, False), (algorithm, True), ("exact", turn % 2 == 0)}
         check_order(number, ways, [BOUNDS[turn % 3]])
 
 
@@ -179,7 +178,7 @@ def test_the_order_of_items_does_not_matter(algorithm, seed):
     assert sets(one.labels_[order]) == sets(moved.labels_)
 
 
-@few_of(6, 100)
+@few_of(3, 100)
 def test_no_legal_move_of_an_item_gains_after_the_search(numbers):
     for number in numbers:
         rng = np.random.default_rng(number)
@@ -213,7 +212,7 @@ def test_ascent_never_goes_down(numbers, monkeypatch):
 # Consensus by the linear program
 
 
-@few_of(2, 60)
+@few_of(1, 60)
 def test_votes_are_weights_whose_program_is_rounded(numbers):
     """Distances by votes are a metric; the rounding keeps its factor, and costs what it must in the mean."""
     for number in numbers:
