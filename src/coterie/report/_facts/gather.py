@@ -252,7 +252,9 @@ def _verdict(account: Account, n: int, asked: int | None, sizes: SizeFacts, outc
         message[0] = f"{message[0][:-1]}; {asked:,} were asked for."
     stated, broken = violations.n_stated, violations.n_broken
     if not stated:
-        message.append("Nothing was stated." if not sizes.bounded else "")
+        scored = account.wants == "weights"
+        nothing = "No constraints were stated beside the scores." if scored else "Nothing was stated."
+        message.append("" if sizes.bounded else nothing)
     elif not broken:
         message.append("The constraint holds." if stated == 1 else f"All {stated:,} constraints hold.")
     else:
