@@ -14,7 +14,14 @@ from __future__ import annotations
 from coterie._arrays import Index
 from coterie._compiled import kernel
 from coterie.hierarchy._linkage import Vetoes, apart, find, unite
-from coterie.relational._merging.state import Clusters, Counters, Groups, Log, Pairs, Queue
+from coterie.relational._merging.state import (
+    AlikeGroups,
+    Counters,
+    LiveClusters,
+    MergeLog,
+    MergeQueue,
+    RelatedPairs,
+)
 
 AVERAGE, MAX, MIN = range(3)
 LINKAGES = {"average": AVERAGE, "max": MAX, "min": MIN}
@@ -23,7 +30,7 @@ LINKAGES = {"average": AVERAGE, "max": MAX, "min": MIN}
 
 
 @kernel
-def before(q: Queue, s: int, t: int) -> bool:
+def before(q: MergeQueue, s: int, t: int) -> bool:
     """Whether place s comes before place t; read only."""
     if q.key[s] != q.key[t]:
         return q.key[s] > q.key[t]
@@ -35,7 +42,7 @@ def before(q: Queue, s: int, t: int) -> bool:
 
 
 @kernel
-def swap(q: Queue, s: int, t: int) -> None:
+def swap(q: MergeQueue, s: int, t: int) -> None:
     """Exchange two places; `q` is written."""
     q.key[s], q.key[t] = q.key[t], q.key[s]
     q.alike[s], q.alike[t] = q.alike[t], q.alike[s]
@@ -46,7 +53,7 @@ def swap(q: Queue, s: int, t: int) -> None:
 
 
 @kernel
-def sink(q: Queue, n: int, at: int) -> None:
+def sink(q: MergeQueue, n: int, at: int) -> None:
     """Move a place down to where it belongs; `q` is written."""
     while 2 * at + 1 < n:
         child = 2 * at + 1
@@ -59,7 +66,9 @@ def sink(q: Queue, n: int, at: int) -> None:
 
 
 @kernel
-def push(q: Queue, c: Counters, key: float, alike: float, a: int, b: int, ref: int, version: int) -> None:
+def push(
+    q: MergeQueue, c: Counters, key: float, alike: float, a: int, b: int, ref: int, version: int
+) -> None:
     """Put one into the queue; `q` and `c` are written."""
     at = c.queue[0]
     c.queue[0] += 1
@@ -75,7 +84,7 @@ def push(q: Queue, c: Counters, key: float, alike: float, a: int, b: int, ref: i
 
 
 @kernel
-def drop_first(q: Queue, c: Counters) -> None:
+def drop_first(q: MergeQueue, c: Counters) -> None:
     """Take the first out of the queue; `q` and `c` are written."""
     c.queue[0] -= 1
     swap(q, 0, c.queue[0])
@@ -83,7 +92,7 @@ def drop_first(q: Queue, c: Counters) -> None:
 
 
 @kernel
-def drop_stale(q: Queue, c: Counters, g: Groups, p: Pairs) -> None:
+def drop_stale(q: MergeQueue, c: Counters, g: AlikeGroups, p: RelatedPairs) -> None:
     """Leave out what is no longer so, and order the rest; `q` and `c` are written."""
     n = 0
     for s in range(c.queue[0]):
@@ -96,7 +105,7 @@ def drop_stale(q: Queue, c: Counters, g: Groups, p: Pairs) -> None:
 
 
 @kernel
-def is_current(q: Queue, s: int, g: Groups, p: Pairs) -> bool:
+def is_current(q: MergeQueue, s: int, g: AlikeGroups, p: RelatedPairs) -> bool:
     """Whether a place of the queue speaks of what there still is; read only."""
     ref = q.ref[s]
     if ref < 0:
@@ -108,13 +117,13 @@ def is_current(q: Queue, s: int, g: Groups, p: Pairs) -> bool:
 
 
 @kernel(inline=True)
-def alike_in(g: Groups, own: int, e: int) -> float:
+def alike_in(g: AlikeGroups, own: int, e: int) -> float:
     """Similarity of the attributes of a group and that of its entry e; read only."""
     return g.total[e] / (g.divisor[own] * g.divisor[g.to[e]])
 
 
 @kernel
-def push_groups(own: int, e: int, alpha: float, q: Queue, c: Counters, g: Groups) -> None:
+def push_groups(own: int, e: int, alpha: float, q: MergeQueue, c: Counters, g: AlikeGroups) -> None:
     """Queue all pairs of clusters of a group and of its entry e; `q` and `c` are written."""
     alike = alike_in(g, own, e)
     both_alone = g.alone[own] == 1 and g.alone[g.to[e]] == 1
@@ -122,7 +131,7 @@ def push_groups(own: int, e: int, alpha: float, q: Queue, c: Counters, g: Groups
 
 
 @kernel
-def push_pair(k: int, alpha: float, q: Queue, c: Counters, p: Pairs, u: Clusters) -> None:
+def push_pair(k: int, alpha: float, q: MergeQueue, c: Counters, p: RelatedPairs, u: LiveClusters) -> None:
     """Queue a pair as it is now; `q`, `c` and its version are written."""
     a = min(p.end[2 * k], p.end[2 * k + 1])
     b = max(p.end[2 * k], p.end[2 * k + 1])
@@ -132,7 +141,7 @@ def push_pair(k: int, alpha: float, q: Queue, c: Counters, p: Pairs, u: Clusters
 
 
 @kernel
-def add_pair(a: int, b: int, common: int, alike: float, c: Counters, p: Pairs) -> int:
+def add_pair(a: int, b: int, common: int, alike: float, c: Counters, p: RelatedPairs) -> int:
     """Keep a pair, and return its number; `c` and `p` are written."""
     k = c.free[0]
     if k >= 0:
@@ -156,7 +165,7 @@ def add_pair(a: int, b: int, common: int, alike: float, c: Counters, p: Pairs) -
 
 
 @kernel
-def drop_pairs(own: int, c: Counters, p: Pairs) -> None:
+def drop_pairs(own: int, c: Counters, p: RelatedPairs) -> None:
     """Forget all pairs of a cluster; `c` and `p` are written."""
     node = p.head[own]
     while node >= 0:
@@ -177,7 +186,7 @@ def drop_pairs(own: int, c: Counters, p: Pairs) -> None:
 
 
 @kernel
-def mark_similar(own: int, g: Groups) -> None:
+def mark_similar(own: int, g: AlikeGroups) -> None:
     """Note where each group stands in the list of one, and drop those that are gone; `g` is written."""
     last = -1
     e = g.head[own]
@@ -194,7 +203,7 @@ def mark_similar(own: int, g: Groups) -> None:
 
 
 @kernel
-def unmark_similar(own: int, g: Groups) -> None:
+def unmark_similar(own: int, g: AlikeGroups) -> None:
     """Forget where they stand; `entry` is written."""
     e = g.head[own]
     while e >= 0:
@@ -203,7 +212,9 @@ def unmark_similar(own: int, g: Groups) -> None:
 
 
 @kernel
-def meet(k: int, alpha: float, q: Queue, c: Counters, u: Clusters, g: Groups, p: Pairs) -> None:
+def meet(
+    k: int, alpha: float, q: MergeQueue, c: Counters, u: LiveClusters, g: AlikeGroups, p: RelatedPairs
+) -> None:
     """Keep and queue all similar clusters that have a neighbour in common with k; `u.into` is read only.
 
     Before the first merge each pair is met from its lesser end.
@@ -235,7 +246,7 @@ def meet(k: int, alpha: float, q: Queue, c: Counters, u: Clusters, g: Groups, p:
 
 
 @kernel
-def queue_groups(alpha: float, q: Queue, c: Counters, g: Groups) -> None:
+def queue_groups(alpha: float, q: MergeQueue, c: Counters, g: AlikeGroups) -> None:
     """Queue all pairs of groups; `q` and `c` are written."""
     for own in range(c.groups[0]):
         e = g.head[own]
@@ -245,9 +256,16 @@ def queue_groups(alpha: float, q: Queue, c: Counters, g: Groups) -> None:
             e = g.onward[e]
 
 
-@kernel
+@kernel(patience=1.0)
 def meet_some(
-    begin: int, steps: int, alpha: float, q: Queue, c: Counters, u: Clusters, g: Groups, p: Pairs
+    begin: int,
+    steps: int,
+    alpha: float,
+    q: MergeQueue,
+    c: Counters,
+    u: LiveClusters,
+    g: AlikeGroups,
+    p: RelatedPairs,
 ) -> int:
     """Queue the pairs of clusters from number `begin` on for some steps; the first that has to wait.
 
@@ -274,7 +292,7 @@ def meet_some(
 
 
 @kernel
-def room_for(i: int, j: int, u: Clusters, g: Groups, p: Pairs) -> int:
+def room_for(i: int, j: int, u: LiveClusters, g: AlikeGroups, p: RelatedPairs) -> int:
     """At most how many pairs, entries and places of the queue the merge of i and j takes; read only."""
     n = u.into.shape[0]
     met = 0
@@ -303,10 +321,10 @@ def join_groups(
     linkage: int,
     apart_alone: bool,
     alpha: float,
-    q: Queue,
+    q: MergeQueue,
     c: Counters,
-    u: Clusters,
-    g: Groups,
+    u: LiveClusters,
+    g: AlikeGroups,
 ) -> None:
     """Put cluster i, which j has just joined, into the group it now belongs to; sizes are those before."""
     one, other = u.group[i], u.group[j]
@@ -373,7 +391,7 @@ def join_groups(
 
 
 @kernel
-def leave_neighbour(x: int, j: int, u: Clusters) -> None:
+def leave_neighbour(x: int, j: int, u: LiveClusters) -> None:
     """Take cluster j out of the neighbours of x; `head`, `onward` and `degree` are written."""
     last, e = -1, u.head[x]
     while find(u.into, u.to[e]) != j:
@@ -387,7 +405,14 @@ def leave_neighbour(x: int, j: int, u: Clusters) -> None:
 
 @kernel
 def count_once_more(
-    x: int, n_others: int, alpha: float, q: Queue, c: Counters, u: Clusters, g: Groups, p: Pairs
+    x: int,
+    n_others: int,
+    alpha: float,
+    q: MergeQueue,
+    c: Counters,
+    u: LiveClusters,
+    g: AlikeGroups,
+    p: RelatedPairs,
 ) -> None:
     """One neighbour in common more for x and each of the last of `touched`; all but `u.into` is written."""
     own, n = u.group[x], u.into.shape[0]
@@ -420,11 +445,11 @@ def merge(
     linkage: int,
     apart_alone: bool,
     alpha: float,
-    q: Queue,
+    q: MergeQueue,
     c: Counters,
-    u: Clusters,
-    g: Groups,
-    p: Pairs,
+    u: LiveClusters,
+    g: AlikeGroups,
+    p: RelatedPairs,
     v: Vetoes,
 ) -> None:
     """Merge cluster j into i < j, and queue what has changed; all is written."""
@@ -497,7 +522,7 @@ def merge(
 
 
 @kernel
-def log_pair(log: Log, count: Index, a: int, b: int, key: float, alike: float, share: float) -> None:
+def log_pair(log: MergeLog, count: Index, a: int, b: int, key: float, alike: float, share: float) -> None:
     """Write down a pair if there is room; `log` and `count` are written."""
     at = count[0]
     if at < log.left.shape[0]:
@@ -510,7 +535,7 @@ def log_pair(log: Log, count: Index, a: int, b: int, key: float, alike: float, s
 
 
 @kernel
-def next_pair(own: int, e: int, u: Clusters, g: Groups, v: Vetoes) -> tuple[int, int, int, int]:
+def next_pair(own: int, e: int, u: LiveClusters, g: AlikeGroups, v: Vetoes) -> tuple[int, int, int, int]:
     """The first two clusters of a group and its entry that may merge, the first that may not, and the work.
 
     The first of both is -1 where there are none, with -1 beside it if all have been tried. Who may not is
@@ -545,14 +570,14 @@ def next_pair(own: int, e: int, u: Clusters, g: Groups, v: Vetoes) -> tuple[int,
 
 
 @kernel
-def is_pair_of(a: int, b: int, one: int, other: int, u: Clusters) -> bool:
+def is_pair_of(a: int, b: int, one: int, other: int, u: LiveClusters) -> bool:
     """Whether two clusters are there still, and of these groups; read only."""
     if a < 0 or u.into[a] != a or u.into[b] != b:
         return False
     return (u.group[a] == one and u.group[b] == other) or (u.group[a] == other and u.group[b] == one)
 
 
-@kernel
+@kernel(patience=2.0)
 def run(
     threshold: float,
     steps: int,
@@ -560,14 +585,14 @@ def run(
     linkage: int,
     apart_alone: bool,
     alpha: float,
-    q: Queue,
+    q: MergeQueue,
     c: Counters,
-    u: Clusters,
-    g: Groups,
-    p: Pairs,
+    u: LiveClusters,
+    g: AlikeGroups,
+    p: RelatedPairs,
     v: Vetoes,
-    log: Log,
-    near: Log,
+    log: MergeLog,
+    near: MergeLog,
 ) -> bool:
     """Merge the best pairs as long as they reach the threshold; whether that is done. All is written.
 
