@@ -258,7 +258,7 @@ def _with_room(
     if not need:
         return q, g, p
     if len(q.key) - c.queue[0] < need:
-        drop_stale(q, c, g, p)
+        drop_stale.for_work(int(c.queue[0]))(q, c, g, p)
         q = _longer(q, len(q.key), 2 * (int(c.queue[0]) + need))
     if len(p.common) - c.pairs[0] < need:
         p = _longer(p, len(p.common), 2 * (int(c.pairs[0]) + need))
