@@ -444,7 +444,8 @@ def _renumbered(labels: Any) -> Labels:
 
 
 def _as_table(merges: MergeList) -> Any:
+    """Merges as users read them: similarities are kept as binary fractions, .96 as .9599999999627471."""
     table = np.empty(len(merges.left), dtype=_FIELDS)
     for name, values in merges._asdict().items():
-        table[name] = values
+        table[name] = np.round(values, 8)
     return table
