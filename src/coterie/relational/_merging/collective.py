@@ -13,7 +13,9 @@ from coterie._compiled import SLICE
 from coterie.base import Step
 from coterie.hierarchy._linkage import Rules
 from coterie.relational._merging.contexts import contracted_rules
-from coterie.relational._merging.queue import AVERAGE, LINKAGES, MIN, drop_stale, meet_some, queue_groups, run
+from coterie.relational._merging.heap import drop_stale
+from coterie.relational._merging.queue import AVERAGE, LINKAGES, MIN, run
+from coterie.relational._merging.related_pairs import meet_some, queue_groups
 from coterie.relational._merging.state import (
     AlikeGroups,
     Counters,
