@@ -108,7 +108,7 @@ def draw_planted(rows: list[Any], folder: Path) -> None:
     from benchmarks.papers.ch13 import FLIPS
 
     shown = {"trivial": "trivial", "best of 10 pivots": "best of 10 pivots", "LP-pivot": "LP-pivot"}
-    shown |= {"search": "search"}
+    shown |= {"search": "search", "a pivot and search": "search from a pivot"}
     told = {(row["k"], row["n"]): row["curve"] for row in rows if "k" in row}
     groups, items = (sorted({key[at] for key in told}) for at in (0, 1))
     with figure_of(
