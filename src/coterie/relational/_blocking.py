@@ -1,0 +1,242 @@
+"""Which records are worth comparing: blocks by keys, neighbours in a sorted order, and canopies.
+
+What blocking leaves out no later step finds, and what it lets in must be compared. So keys suit the
+comparator of a column, and a block that is too large is compared along its sorted order only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from coterie._arrays import Index
+from coterie.base import Rule, anything, check_parameters, real, whole
+from coterie.exceptions import ParameterError
+from coterie.relational._records.columns import Records, read_records
+from coterie.relational._records.keys import (
+    Blocks,
+    row_texts,
+    user_blocks,
+    user_order,
+    usual_blocks,
+    usual_orders,
+)
+from coterie.relational._records.pairs import distinct_pairs, nearest_rows, neighbours, pairs_in_blocks
+
+_FEW_ROWS = 300  # all pairs of them are compared
+_MOST_IN_BLOCK = 200  # of "auto", which cuts larger ones without a word
+_CENTRES_AT_ONCE = 500
+_KEYS = anything("a column, a function or a list of these")
+
+
+class _Blocking(BaseEstimator):
+    """What the blockings share: they take a table and return pairs of distinct rows."""
+
+    parameter_rules: ClassVar[dict[str, Rule]]
+
+    def pairs(self, X: Any) -> Index:
+        """Candidate pairs of a table.
+
+        Parameters
+        ----------
+        X : data frame, array or list
+            The records: rows of strings and numbers, or strings alone.
+
+        Returns
+        -------
+        array of shape (n_pairs, 2)
+            Each pair once, sorted, the lesser row first. Equal rows are one row: rows are numbered by the
+            first occurrence of their values.
+        """
+        check_parameters(self)
+        return self._pairs(X if isinstance(X, Records) else read_records(X))
+
+    def _pairs(self, records: Records) -> Index:
+        raise NotImplementedError
+
+
+class KeyBlocking(_Blocking):
+    """Compare records that share a key, such as a postcode, or the first letters of a name.
+
+    Parameters
+    ----------
+    keys : column, callable or list of these, default=None
+        A column by its name, or a function of the row's compared values, in the order of the columns (None
+        for what is missing), that returns the key: anything hashable. Records are compared if they share one
+        of the keys; a key that is None or "" is shared with nobody. None: keys that suit the comparator of
+        each column, such as the first initial with the start of the surname.
+    max_block : int, default=1000
+        Distinct records in a block. In a larger one, records are compared with their nearest neighbours in
+        sorted order only, and a warning names the key.
+
+    Examples
+    --------
+    >>> from coterie.relational import KeyBlocking
+    >>> towns = [["Ann", "Leeds"], ["Bob", "York"], ["Anne", "Leeds"], ["Bob", "Leeds"]]
+    >>> KeyBlocking(keys=lambda name, town: (name[0], town)).pairs(towns)
+    array([[0, 2]])
+    >>> KeyBlocking(keys=[1, lambda name, town: name]).pairs(towns)
+    array([[0, 2],
+           [0, 3],
+           [1, 3],
+           [2, 3]])
+    """
+
+    parameter_rules: ClassVar = {"keys": _KEYS, "max_block": whole(2)}
+
+    def __init__(self, keys: Any = None, *, max_block: int = 1000) -> None:
+        self.keys = keys
+        self.max_block = max_block
+
+    def _pairs(self, records: Records) -> Index:
+        if self.keys is None:
+            return pairs_in_blocks(records, usual_blocks(records), self.max_block)
+        blocks = (user_blocks(records, key) for key in _several(self.keys))
+        return pairs_in_blocks(records, blocks, self.max_block)
+
+
+class SortedNeighbourhood(_Blocking):
+    """Sort the records, and compare each with those near it (Hernandez and Stolfo, 1995).
+
+    Parameters
+    ----------
+    window : int, default=10
+        How many records in a row are compared with each other.
+    key : column, callable or list of these, default=None
+        What to sort by: a column by its name, or a function of the row's compared values. Each of several
+        sorts once, and the pairs are united. None: for each column, its values (names of persons by surname),
+        and texts also by what they end with.
+
+    Examples
+    --------
+    >>> from coterie.relational import SortedNeighbourhood
+    >>> names = ["jon smith", "mary jones", "john smith", "mary johns"]
+    >>> SortedNeighbourhood(window=2, key=0).pairs(names)
+    array([[0, 2],
+           [0, 3],
+           [1, 3]])
+    """
+
+    parameter_rules: ClassVar = {"window": whole(2), "key": _KEYS}
+
+    def __init__(self, window: int = 10, key: Any = None) -> None:
+        self.window = window
+        self.key = key
+
+    def _pairs(self, records: Records) -> Index:
+        if self.key is None:
+            orders = list(usual_orders(records))
+        else:
+            orders = [user_order(records, key) for key in _several(self.key)]
+        return distinct_pairs([neighbours(order, self.window) for order in orders], len(records.first))
+
+
+class CanopyBlocking(_Blocking):
+    """Overlapping canopies that a cheap similarity holds together (McCallum, Nigam and Ungar, 2000).
+
+    The cheap similarity is the cosine of the TF-IDF of two and three letters in a row, over all compared
+    columns. Centres are taken in the order of the table: the canopy of a centre holds the records at least
+    `loose` similar to it, and those at least `tight` similar cannot become centres. Records of one canopy are
+    compared.
+
+    Parameters
+    ----------
+    loose : float, default=0.3
+        Least similarity to the centre within a canopy.
+    tight : float, default=0.7
+        From this similarity on, a record is no centre of its own.
+    max_block : int, default=1000
+        Distinct records in a canopy; a larger one is compared along its sorted order only, and a warning
+        names its centre.
+
+    Notes
+    -----
+    Time grows with the number of pairs that share letters, so more than linearly. For large tables take keys.
+
+    Examples
+    --------
+    >>> from coterie.relational import CanopyBlocking
+    >>> CanopyBlocking().pairs(["jon smith", "mary jones", "john smith", "mary johns"])
+    array([[0, 2],
+           [1, 3]])
+    """
+
+    parameter_rules: ClassVar = {
+        "loose": real(0, 1, above=True),
+        "tight": real(0, 1, above=True),
+        "max_block": whole(2),
+    }
+
+    def __init__(self, loose: float = 0.3, tight: float = 0.7, *, max_block: int = 1000) -> None:
+        self.loose = loose
+        self.tight = tight
+        self.max_block = max_block
+
+    def _pairs(self, records: Records) -> Index:
+        if self.tight < self.loose:
+            raise ParameterError(
+                f"tight is {self.tight:g} and loose is {self.loose:g}: both are similarities, and tight is "
+                "the larger one.",
+                "tight",
+                "loose",
+            )
+        return pairs_in_blocks(records, [self._canopies(records)], self.max_block)
+
+    def _canopies(self, records: Records) -> Blocks:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        texts = row_texts(records)
+        members, numbers = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+        centres: list[str] = []
+        may_be_centre = np.array([bool(text.strip()) for text in texts])
+        if not may_be_centre.any():
+            return Blocks("", members[0], numbers[0], centres)
+        vectors = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3)).fit_transform(texts)
+        transposed = vectors.T.tocsr()
+        for start in range(0, len(texts), _CENTRES_AT_ONCE):
+            some = start + np.flatnonzero(may_be_centre[start : start + _CENTRES_AT_ONCE])
+            near = (vectors[some] @ transposed).tocsr()
+            for at, centre in enumerate(some.tolist()):
+                if not may_be_centre[centre]:
+                    continue
+                part = slice(near.indptr[at], near.indptr[at + 1])
+                row, similarity = near.indices[part].astype(np.int64), near.data[part] + 1e-12
+                may_be_centre[row[similarity >= self.tight]] = False
+                members.append(row[similarity >= self.loose])
+                numbers.append(np.full(len(members[-1]), len(centres)))
+                centres.append(texts[centre])
+        return Blocks("the canopy of", np.concatenate(members), np.concatenate(numbers), centres)
+
+
+def find_blocking(blocking: Any) -> Callable[[Records], Index] | None:
+    """What proposes pairs for the parameter `blocking`; None: all pairs."""
+    if blocking is None or isinstance(blocking, _Blocking):
+        return None if blocking is None else blocking.pairs
+    by_name = {"auto": _automatic} | {
+        name: kind().pairs
+        for name, kind in (("keys", KeyBlocking), ("sorted", SortedNeighbourhood), ("canopy", CanopyBlocking))
+    }
+    if isinstance(blocking, str) and blocking in by_name:
+        return by_name[blocking]
+    raise ParameterError(
+        f'blocking is {blocking!r}; give "auto", "keys", "sorted", "canopy", None for all pairs, or a '
+        "KeyBlocking, SortedNeighbourhood or CanopyBlocking.",
+        "blocking",
+    )
+
+
+def _automatic(records: Records) -> Index:
+    """All pairs of few rows; nearest rows where all columns are numbers; else the usual keys of texts."""
+    rows = np.flatnonzero(~records.blank)
+    if len(rows) <= _FEW_ROWS:
+        return rows[np.column_stack(np.triu_indices(len(rows), 1))]
+    if all(column.comparator == "number" for column in records.columns):
+        return nearest_rows(records, rows)
+    return pairs_in_blocks(records, usual_blocks(records), _MOST_IN_BLOCK, warn=False)
+
+
+def _several(keys: Any) -> list[Any]:
+    return list(keys) if isinstance(keys, list | tuple) else [keys]
