@@ -75,9 +75,13 @@ def test_what_follows_from_a_class(name, expected):
 def test_every_method_can_be_built_and_fitted(method):
     X = np.abs(np.random.default_rng(0).normal(size=(30, 3)))
     alike = X @ X.T - 2
-    X = {"rows": X, "weights": alike, "graph": alike > 0, "labels": (X > 1).astype(int)}[method.wants]
+    forms = {"weights": alike, "graph": alike > 0, "labels": (X > 1).astype(int)}
+    X, seed = (
+        forms.get(method.wants, X),
+        {"random_state": 0} if hasattr(method.estimator(), "random_state") else {},
+    )
     for metric in method.metrics:
-        model = method.build(2, metric=metric, random_state=0).fit(X)
+        model = method.build(2, metric=metric, **seed).fit(X)
         assert (model.account().certainty is not None) == hasattr(model, "responsibilities_")
         assert (model.account().bounds is not None) == method.about.bounded
         if method.takes_k:

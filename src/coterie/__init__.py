@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         PairwiseClustering,
         PenalizedGaussianMixture,
     )
+    from coterie.relational import EntityResolver
 
 __version__ = "0.1.0"
 

@@ -59,6 +59,7 @@ _INPUTS = {
     "weights": "scores of pairs",
     "graph": "a graph",
     "labels": "several clusterings",
+    "records": "records and their contexts",
 }
 _BY_INPUT = {"weights": "CorrelationClustering", "labels": "ConsensusClustering"}
 
@@ -159,7 +160,7 @@ class Method(Listed):
         return "connectivity" in self._rules
 
     @property
-    def wants(self) -> Literal["rows", "weights", "graph", "labels"]:
+    def wants(self) -> Literal["rows", "weights", "graph", "labels", "records"]:
         """What X holds."""
         found: Any = ast.literal_eval(self._written["wants"])
         return found
@@ -299,7 +300,9 @@ class Task:
     weighted: bool = False  # whether items have an importance
     n_features: int = 0  # 0: not known yet
     sparse: bool = False  # whether most values are zero and not stored
-    given: Literal["rows", "weights", "graph", "labels"] = "rows"  # what X holds, as in `Method.wants`
+    given: Literal["rows", "weights", "graph", "labels", "records"] = (
+        "rows"  # what X holds, as in `Method.wants`
+    )
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -324,7 +327,7 @@ METHODS = [
         *("BalancedKMeans", "FrequencySensitiveKMeans", "OnlineBalancedKMeans"),
         "SizeConstrainedBisection",
         *("KMedoids", "ConstrainedLinkage", "COPCobweb", "BalancedCut"),
-        *("CorrelationClustering", "ClusterEditing", "ConsensusClustering"),
+        *("CorrelationClustering", "ClusterEditing", "ConsensusClustering", "EntityResolver"),
         *("ConstrainedGaussianMixture", "PenalizedGaussianMixture", "MeanFieldMixture", "PairwiseClustering"),
     )
 ]

@@ -105,7 +105,7 @@ class Account:
 
     what: str | None = None  # what the method does with what the user knows, and where it comes from
     source: str | None = None
-    wants: str = "rows"  # what X holds: rows of features, "weights" of pairs, or "labels" of clusterings
+    wants: str = "rows"  # what X holds: rows of features, "weights" of pairs, "labels", "records"
     obeys: str = "hard"  # which constraints hold in the outcome: "all", "hard" or "none"
     known: Constraints | None = None  # what the fit was told
     asked: int | None = None  # how many clusters were asked for

@@ -132,9 +132,10 @@ class ConstrainedClusterMixin(TakesConstraints, CallbackSupportMixin, ClusterMix
         Whether every constraint holds in the outcome (a hard method), the hard ones only (a soft one), or
         none: the constraints guide the start only. They may then contradict each other, and what the outcome
         breaks is reported with a warning, hard or not.
-    wants : {"rows", "weights", "graph", "labels"}
-        What X holds: rows of features, weights of pairs (n by n), a graph, or a clustering of the items in
-        each column. The registry offers a method only where there is what it wants.
+    wants : {"rows", "weights", "graph", "labels", "records"}
+        What X holds: rows of features, weights of pairs (n by n), a graph, a clustering of the items in each
+        column, or records (strings and numbers). The registry offers a method only where there is what it
+        wants.
     scale_invariant : bool
         Whether the labels stay the same under x -> a x + b; if not, the docstring says why.
     monotone : bool
@@ -144,7 +145,7 @@ class ConstrainedClusterMixin(TakesConstraints, CallbackSupportMixin, ClusterMix
     """
 
     obeys: ClassVar[Literal["all", "hard", "none"]] = "hard"
-    wants: ClassVar[Literal["rows", "weights", "graph", "labels"]] = "rows"
+    wants: ClassVar[Literal["rows", "weights", "graph", "labels", "records"]] = "rows"
     scale_invariant: ClassVar[bool] = True
     monotone: ClassVar[bool] = True
     works_on_pairs: ClassVar[bool] = False

@@ -6,5 +6,6 @@ from coterie._lazy import attach
 
 if TYPE_CHECKING:
     from coterie.relational._blocking import CanopyBlocking, KeyBlocking, SortedNeighbourhood
+    from coterie.relational._entity_resolver import EntityResolver
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -19,6 +19,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from coterie.constraints import ALL_KINDS, Constraints
@@ -247,10 +248,10 @@ def check_small_data(estimator: Any) -> None:
 
 
 def check_hostile_data(estimator: Any) -> None:
-    """NaN and infinity are refused; constant features and repeated rows are not."""
+    """NaN (unless it stands for what is missing) and infinity are refused; constant features are not."""
     needs_features(estimator)
     X, _ = blobs(estimator)
-    for bad in (np.nan, np.inf):
+    for bad in (np.inf,) if get_tags(estimator).input_tags.allow_nan else (np.nan, np.inf):
         broken = X.copy()
         broken[3, 1] = bad
         raises(ValueError, [], partial(ready(estimator).fit, broken))

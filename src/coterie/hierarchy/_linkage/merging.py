@@ -27,7 +27,15 @@ from coterie.hierarchy._linkage.matrix import (
     propagate_links,
     unit_distances,
 )
-from coterie.hierarchy._linkage.state import Floats, Index, Merges, Queue, RootNeighbours, Shapes
+from coterie.hierarchy._linkage.state import (
+    Floats,
+    Index,
+    Merges,
+    Queue,
+    RootNeighbours,
+    Shapes,
+    room_for_merges,
+)
 from coterie.hierarchy._linkage.vetoes import Rules
 
 LINKAGES = {"single": SINGLE, "complete": COMPLETE, "average": AVERAGE, "ward": WARD}
@@ -119,12 +127,6 @@ def _matrix(data: LinkageInput, rules: Rules, how: int) -> Floats:
     return D
 
 
-def _room_for_merges(n: int) -> Merges:
-    return Merges(
-        np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n), np.zeros(1, dtype=np.int64)
-    )
-
-
 def _made(merges: Merges) -> tuple[Index, Index, Floats]:
     made = int(merges.made[0])
     return merges.left[:made], merges.right[:made], merges.height[:made]
@@ -147,7 +149,7 @@ def _along_edges(data: LinkageInput, rules: Rules, step: Step) -> tuple[Index, I
     order = np.argsort(length, kind="stable")
     head, tail = (rules.unit[ends[order]] for ends in (edges.row, edges.col))
     length = length[order]
-    vetoes, merges = rules.arrays(), _room_for_merges(rules.n_units)
+    vetoes, merges = rules.arrays(), room_for_merges(rules.n_units)
     for begin in range(0, len(length), _EDGES):
         end = min(begin + _EDGES, len(length))
         merge_edges.for_work(8 * (end - begin))(begin, end, head, tail, length, vetoes, merges)
@@ -194,7 +196,7 @@ def _among_points(data: LinkageInput, rules: Rules, step: Step) -> tuple[Index, 
     """Single linkage on a k-d tree."""
     n = len(rules.unit)
     tree = build_tree(np.asarray(data.X, dtype=np.float64), rules)
-    vetoes, merges = rules.arrays(), _room_for_merges(rules.n_units)
+    vetoes, merges = rules.arrays(), room_for_merges(rules.n_units)
     queue = _queue(n, [0, 0, 0, rules.n_units])
     note_roots.for_work(4 * n)(tree, vetoes)
     while queue.counters[2] < n or (queue.counters[0] > 0 and queue.counters[3] > 1):
@@ -232,7 +234,7 @@ def _between_neighbours(
         D = np.empty((0, 0))
         member = sparse.csr_array((np.ones(len(rules.unit)), (rules.unit, np.arange(len(rules.unit)))))
         mean = np.ascontiguousarray(member @ np.asarray(data.X, dtype=np.float64)) / size[:, None]
-    vetoes, merges = rules.arrays(), _room_for_merges(n)
+    vetoes, merges = rules.arrays(), room_for_merges(n)
     queue = _queue(n, [0, 0, 0])
     while queue.counters[2] < n or queue.counters[0] > 0:
         merge_neighbours.for_work(100 * n)(

@@ -43,6 +43,13 @@ class Merges(NamedTuple):
     made: Index
 
 
+def room_for_merges(n: int) -> Merges:
+    """Room for so many merges, none made yet."""
+    return Merges(
+        np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n), np.zeros(1, dtype=np.int64)
+    )
+
+
 class PointTree(NamedTuple):
     """A k-d tree: points in the order of the leaves, their units, and the boxes of its nodes.
 
