@@ -547,7 +547,7 @@ def test_names_at_size_have_the_shape_of_arxiv():
 
 
 def test_candidates_of_chapter_10_are_the_numbers_less_than_4_apart():
-    found, beside = ch10.made(2.0, 0.5, 0)
+    found, beside = ch10.made(2.0, 0, p_ambiguous_relation=0.5)
     gap = np.abs(found.data - found.data.T)
     assert len(beside["candidates"]) == ((gap < 4).sum() - len(gap)) // 2
     assert ch10.closeness(1.0, 3.0) == pytest.approx(np.exp(-0.5))

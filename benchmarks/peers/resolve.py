@@ -51,7 +51,7 @@ def best_of_pairs(pairs: NDArray[Any], y: NDArray[Any]) -> tuple[float, float]:
     """F1 of scored pairs (i, j, score) at the best threshold: alone, and closed to clusters."""
     pairs = pairs[np.argsort(-pairs[:, 2], kind="stable")]
     i, j = pairs[:, :2].astype(np.int64).T
-    level = np.cumsum(np.append(0, pairs[1:, 2] != pairs[:-1, 2]))  # no threshold parts equal scores
+    level = np.cumsum(np.append(1, pairs[1:, 2] != pairs[:-1, 2]))  # no threshold parts equal scores
     ends = np.append(level[1:] != level[:-1], True)
     of_one = np.unique(y, return_counts=True)[1]
     together = (of_one * (of_one - 1) // 2).sum()
@@ -71,16 +71,20 @@ def best_of_pairs(pairs: NDArray[Any], y: NDArray[Any]) -> tuple[float, float]:
     for one, other, height in zip(i.tolist(), j.tolist(), level.tolist(), strict=True):
         join(one, other, height)
     for other in range(1, len(y)):
-        join(0, other, int(level[-1]) + 1)
+        join(0, other, int(level[-1]) + 1)  # a tree has one root; this is no threshold
     closed = linkage_pair_scores(np.array(tree, dtype=np.float64), y)
-    ends_there = np.append(closed.heights[1:] != closed.heights[:-1], True)
-    return float(alone[ends].max()), float(closed.f1[ends_there].max())
+    cuts = np.append(closed.heights[1:] != closed.heights[:-1], True) & (closed.heights <= level[-1])
+    return float(alone[ends].max()), float(closed.f1[cuts].max())
 
 
 def best_of_labels(model: Any, y: NDArray[Any]) -> tuple[float, float]:
     """The best F1 of a fitted model's clusters at any threshold, and the threshold."""
-    found = [pair_scores(y, model.labels_at(threshold)).f1 for threshold in THRESHOLDS]
-    return max(found), float(THRESHOLDS[int(np.argmax(found))])
+    found: dict[int, tuple[float, float]] = {}  # by number of clusters, which tells how many merges are made
+    for threshold in THRESHOLDS.tolist():
+        labels = model.labels_at(threshold)
+        if labels.max() not in found:
+            found[labels.max()] = pair_scores(y, labels).f1, threshold
+    return max(found.values())
 
 
 def ours() -> dict[str, Any]:
