@@ -47,11 +47,8 @@ def fit(given: tuple[Any, Any, Any]) -> dict[str, float]:
     X, papers, y = given
     model = EntityResolver(columns={0: "person-name"}).fit(X, contexts=papers)
     told = {"n": len(X), "n_papers": len(set(papers.tolist())), "n_people": len(set(y.tolist()))}
-    told |= {
-        "n_people": len(set(y.tolist())),
-        "n_clusters": model.n_clusters_,
-        "n_merges": len(model.merges_),
-    }
+    told |= {"n_names": len(set(X[:, 0].tolist())), "n_clusters": model.n_clusters_}
+    told["n_compared"] = model.n_compared_
     return {**told, "f1": pair_scores(y, model.labels_).f1}
 
 
@@ -73,7 +70,8 @@ def main() -> None:
                 f"{answer['n']:,} records, {answer['n_papers']:,} papers, {answer['n_people']:,} people: "
                 "CPU; memory",
                 f"{best['cpu_s']:.2f} s; {memory:.2f} GB",
-                remark=f"{answer['n_names']:,} different names, {answer['n_clusters']:,} found, "
+                remark=f"{answer['n_names']:,} different names, {answer['n_compared']:,} pairs "
+                f"of them compared, {answer['n_clusters']:,} people found, "
                 f"F1 {answer['f1']:.3f}.",
                 **judged,
                 raw=rounded(runs),
