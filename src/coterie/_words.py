@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-__all__ = ["NO_NUMBER", "count_of", "format_number", "listed", "short_number"]
+__all__ = ["NO_NUMBER", "count_of", "format_number", "listed", "plural_of", "short_number"]
 
 # an en dash
 NO_NUMBER = "\u2013"
@@ -30,7 +30,12 @@ def short_number(value: float | None) -> str:
 
 def count_of(number: int, noun: str, plural: str | None = None) -> str:
     """A number with its noun, in the right form: "1 row", "2,000 rows"."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number:,} {noun if number == 1 else plural or plural_of(noun)}"
+
+
+def plural_of(noun: str) -> str:
+    """More than one of a noun: "rows", "entities"."""
+    return f"{noun[:-1]}ies" if noun.endswith("ty") else f"{noun}s"
 
 
 def format_number(value: float) -> str:

@@ -18,6 +18,7 @@ from coterie import (
     COPKMeans,
     CorrelationClustering,
     CVQEKMeans,
+    EntityResolver,
     HMRFKMeans,
     KernelPCKMeans,
     MPCKMeans,
@@ -98,6 +99,7 @@ def every_kernel():
         every_metric(data, truth)
     every_tree(X, truth)
     every_graph(X, truth)
+    every_record(truth)
     every_mixture(X, truth)
     rng = np.random.default_rng(3)
     for seed in range(8):
@@ -240,6 +242,27 @@ def every_graph(X, truth):
     for how in ("local", "pivot", "balls", "best"):
         assert not ConsensusClustering(how, random_state=0).fit(votes, constraints=apart).violations_
     assert CannotLinkMetric(np.inf).fit(X, constraints=apart).converged_
+
+
+def every_record(truth):
+    """Records with contexts: enough of them that arrays have to grow, and that all loops are entered."""
+    rng = np.random.default_rng(0)
+    values = rng.integers(25, size=(len(truth), 1)).astype(float)
+    contexts = [rng.choice(len(truth), size=4, replace=False).tolist() for _ in range(60)]
+    known = Constraints.distinct(rng.integers(-1, 9, len(truth)))
+    how = {"columns": {0: lambda a, b: 0.6 + 0.3 * ((a + b) % 2)}, "blocking": None, "threshold": 0.1}
+    for method, linkage in (
+        ("collective", "average"),
+        ("collective", "max"),
+        ("collective", "min"),
+        ("naive", "max"),
+    ):
+        model = EntityResolver(method, linkage=linkage, missing_context="fallback", **how)
+        model.fit(values, constraints=known, contexts=contexts)
+        assert not model.violations_
+        assert len(model.merges_)
+        assert len(model.near_merges_)
+        assert (model.merges_["similarity"] >= 0.1 - 1e-9).all()
 
 
 def check_objective(model, known):

@@ -14,12 +14,12 @@ from coterie.methods import METHODS
 def test_help_names_every_command_and_the_codes(coterie):
     answer = coterie("--help")
     assert answer.code == 0
-    for word in ("cluster", "check", "compare", "methods", "apply", "report", "Exit codes"):
+    for word in ("cluster", "resolve", "check", "compare", "methods", "apply", "report", "Exit codes"):
         assert word in answer.out
     assert coterie("-h").code == 0
     assert coterie().code == 2
     assert coterie("--version").out.strip() == package.__version__
-    for command in ("cluster", "check", "compare", "methods", "apply", "report"):
+    for command in ("cluster", "resolve", "check", "compare", "methods", "apply", "report"):
         assert coterie(command, "--help").code == 0
     answer = coterie("custer")
     assert (answer.code, "cluster" in answer.err) == (2, True)

@@ -59,6 +59,7 @@ def test_from_probabilities_to_people(coterie, people, tmp_path):
         "made",
     ]  # no map
     assert "ann and bob: +1.386, parted" in page.text
+    assert "No constraints were stated beside the scores." in page.text
     assert "age" in page.text  # describes the clusters
     assert "Typical" not in page.text
     assert not (tmp_path / "out" / "report-map.png").exists()

@@ -149,3 +149,8 @@ def test_every_form_of_a_graph_is_the_same():
     more = fit(BRIDGE, constraints=Constraints([(6, 7)], n_items=8, hard=True))
     assert len(more.labels_) == 8
     assert more.edges_added_.tolist() == [[6, 7]]
+
+
+def test_a_graph_without_edges_has_none_to_add():
+    model = ClusterEditing(random_state=0).fit(np.zeros((3, 3)))
+    assert (model.cost_, model.edges_added_.shape, model.edges_removed_.shape) == (0, (0, 2), (0, 2))

@@ -5,7 +5,9 @@ import pytest
 from scipy import sparse
 
 from coterie import Constraints, CorrelationClustering, InfeasibleConstraintsError
+from coterie.adjacency import read_weights
 from coterie.exceptions import ParameterError
+from coterie.graph import ClusterEditing, correlation_cost, correlation_lp, triple_packing_bound
 from coterie.graph._correlation.search import improve_partition
 from coterie.graph._correlation.signed_graph import signed_graph
 from tests.marks import few_of, outvoted
@@ -215,6 +217,89 @@ def test_a_weight_above_all_others_is_as_good_as_infinite():
         model.set_params(algorithm=algorithm, refine=False, n_init=1, bound="lp").fit(X)
         assert model.lower_bound_ <= best + 1e-6
         assert (model.bound_ == "exact") == (model.objective_ < best + 1e-6)
+
+
+def test_one_group_of_which_a_cluster_takes_one_item():
+    # pairs of a left and a right item, and stray edges; a cluster takes one item of each side
+    n, rng = 20_000, np.random.default_rng(0)
+    i = np.concatenate([np.arange(n // 2), rng.integers(n, size=n)])
+    j = np.concatenate([np.arange(n // 2, n), rng.integers(n, size=n)])
+    X = sparse.coo_matrix(
+        (np.where(np.arange(len(i)) < n // 2, 2.0, 1.0)[i != j], (i[i != j], j[i != j])), (n, n)
+    )
+    sides = Constraints.distinct(np.arange(n) // (n // 2))
+    model = CorrelationClustering(random_state=0, n_init=1, bound=None).fit(
+        (X + X.T).tocsr(), constraints=sides
+    )
+    assert np.bincount(model.labels_).max() == 2
+    assert (model.labels_[: n // 2] == model.labels_[n // 2 :]).mean() > 0.9
+
+
+def test_small_parts_by_the_thousand_are_each_the_best(seed):
+    rng = np.random.default_rng(seed)
+    blocks = [np.triu(np.round(rng.normal(size=(size, size)), 2), 1) for size in rng.integers(1, 7, size=60)]
+    blocks = [block + block.T for block in blocks]
+    least = sum(min(correlation.cost(block, p) for p in all_partitions(len(block))) for block in blocks)
+    X = sparse.block_diag(50 * blocks).tocsr()
+    for algorithm in ("auto", "exact"):
+        model = CorrelationClustering(algorithm=algorithm, n_init=1, random_state=0).fit(X)
+        assert model.objective_ == pytest.approx(50 * least)
+        assert (model.bound_, model.gap_) == ("exact", pytest.approx(0.0, abs=1e-9))
+
+
+@pytest.mark.parametrize("huge", [1e308, 3e300])
+def test_weights_whose_sums_are_no_numbers_are_refused(huge):
+    W = huge * (1 - np.eye(4))
+    soft = Constraints([(0, 1)], n_items=4, weight=[huge])
+    few = sparse.csr_matrix(([1.0, 1.0], ([0, 1], [1, 0])), (4, 4))
+    for refused in (
+        lambda: CorrelationClustering().fit(W),
+        lambda: CorrelationClustering().fit(sparse.csr_matrix(-W)),
+        lambda: CorrelationClustering().fit(np.zeros((4, 4)), X_minus=W),
+        lambda: CorrelationClustering(weight=1.0).fit(few, constraints=soft),
+        lambda: CorrelationClustering(default=-huge).fit(few),
+        lambda: ClusterEditing().fit(few, constraints=soft),
+        lambda: correlation_cost(W, [0, 0, 1, 1]),
+        lambda: correlation_cost(few, [0, 0, 1, 1], default=-huge),
+        lambda: correlation_lp(W, X_minus=W),
+        lambda: triple_packing_bound(few, default=-huge),
+    ):
+        with pytest.raises(ValueError, match="add up to infinity, or nearly so; divide them all"):
+            refused()
+    large = CorrelationClustering().fit(W / huge * 1e290)
+    assert (large.objective_, large.n_clusters_) == (0.0, 1)
+
+
+def test_frames_are_taken_by_name():
+    pd = pytest.importorskip("pandas")
+    ids = ["ann", "bob", "cleo", "dan"]
+    pairs = pd.DataFrame({"i": ids[:3], "j": ids[1:], "weight": [2.0, -1.0, 3.0]})
+    names = Constraints(None, [("dan", "cleo")], ids=ids[::-1], hard=True)
+    model = CorrelationClustering(random_state=0).fit(pairs, constraints=names)
+    assert names.ids.tolist() == ids[::-1]
+    np.testing.assert_array_equal(model.labels_[[3, 2]], 2 * [model.labels_[2]])
+    assert model.labels_[0] != model.labels_[1]
+    with pytest.raises(ValueError, match="'ann', which is no row number"):
+        CorrelationClustering().fit(pairs)
+    table = pd.DataFrame(read_weights(pairs, ids=ids).toarray(), index=ids, columns=ids)
+    square = CorrelationClustering(random_state=0).fit(table, constraints=names)
+    np.testing.assert_array_equal(
+        square.labels_[::-1] == square.labels_[0], model.labels_ == model.labels_[3]
+    )
+    for X, minus in (
+        (table[ids[::-1]], None),
+        (table.clip(0), -table.loc[ids[::-1], ids[::-1]].clip(upper=0)),
+    ):
+        with pytest.raises(ValueError, match="in another order"):
+            CorrelationClustering().fit(X, X_minus=minus)
+
+
+def test_frames_of_row_numbers_have_as_many_items_as_the_constraints():
+    pl = pytest.importorskip("polars")
+    pairs = pl.DataFrame({"source": [0, 1], "target": [1, 2], "weight": [1.0, -1.0]})
+    assert CorrelationClustering(random_state=0).fit(pairs).labels_.tolist() == [0, 0, 1]
+    known = Constraints([(2, 3)], n_items=5, hard=True)
+    assert CorrelationClustering(random_state=0).fit(pairs, constraints=known).n_clusters_ == 3
 
 
 def test_disputed_are_told_by_id():

@@ -125,3 +125,32 @@ def collective(
         _, a, b, merge = best
         clusters = (clusters - {a, b}) | {a | b}
         merges.append(merge)
+
+
+def scores(
+    table: np.ndarray, contexts: Sequence[Sequence[int]], *, alpha: float, missing_context: str
+) -> dict[tuple[int, int], tuple[float, float]]:
+    """Equation (10.1) for all pairs of similar records, and the attributes alone."""
+    n = len(table)
+    around = beside(n, contexts, n)
+    one_another = table.copy()
+    np.fill_diagonal(one_another, 1.0)  # a record beside both matches itself
+
+    def match(own: set[int], other: set[int]) -> float:
+        return sum(max(one_another[r, s] for s in other) for r in own) / len(own)
+
+    found = {}
+    for i, j in itertools.combinations(range(n), 2):
+        if not table[i, j]:
+            continue
+        best = 0.0
+        for one, other in itertools.product(contexts, contexts):
+            own, its = set(one) - {i}, set(other) - {j}
+            if i in one and j in other and own and its:
+                best = max(best, (match(own, its) + match(its, own)) / 2)
+        best = np.round(best * 2.0**30) / 2.0**30
+        score = (1.0 - alpha) * table[i, j] + alpha * best
+        if missing_context == "fallback" and not around[i] and not around[j]:
+            score = table[i, j]
+        found[i, j] = (float(score), float(table[i, j]))
+    return found

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         Account,
         Bounds,
         Certainty,
+        Listing,
         Price,
         Section,
         Trace,

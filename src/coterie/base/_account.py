@@ -56,6 +56,19 @@ class Trace:
 
 
 @dataclass(frozen=True)
+class Listing:
+    """A list in a section, or a table: then `columns` names them, and each line is a row of cells."""
+
+    heading: str
+    lines: tuple[Any, ...]
+    note: str = ""  # in small print, above the lines
+    columns: tuple[str, ...] = ()
+    numbers: frozenset[str] = frozenset()  # the columns that hold numbers
+    n_left_out: int = 0  # how many more lines there would be
+    noun: str = "pairs"  # what they are
+
+
+@dataclass(frozen=True)
 class Section:
     """A part of the page that only this family has."""
 
@@ -64,10 +77,7 @@ class Section:
     text: str  # a paragraph, in small print
     trace: Trace | None = None  # a drawing below it, and a paragraph below that
     remark: str | None = None
-    heading: str = ""  # above the list that ends it, and a note there
-    note: str = ""
-    listed: tuple[str, ...] = ()
-    n_left_out: int = 0  # how many more there would be in the list
+    lists: tuple[Listing, ...] = ()  # those without lines are left out
 
 
 @dataclass(frozen=True)
@@ -105,7 +115,9 @@ class Account:
 
     what: str | None = None  # what the method does with what the user knows, and where it comes from
     source: str | None = None
-    wants: str = "rows"  # what X holds: rows of features, "weights" of pairs, "labels", "records"
+    # what X holds: rows of features, "weights" of pairs, "labels" of clusterings, or "records"
+    wants: str = "rows"
+    nouns: tuple[str, str] = ("item", "cluster")  # what its items and clusters are called
     obeys: str = "hard"  # which constraints hold in the outcome: "all", "hard" or "none"
     known: Constraints | None = None  # what the fit was told
     asked: int | None = None  # how many clusters were asked for

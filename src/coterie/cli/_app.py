@@ -56,6 +56,10 @@ def _command(names: Iterable[str], **other: Any) -> Callable[[Callable[..., int]
     return make
 
 
+def _folder(request: Request, out: Path | None, what: str) -> Path:
+    return Path(f"{request.data.name.split('.')[0] or 'table'}-{what}") if out is None else out
+
+
 @_command(_SHARED)
 def cluster(
     request: Request,
@@ -70,12 +74,39 @@ def cluster(
     """Cluster a table under what you know; write labels, a report and the model."""
     from coterie.cli.commands.cluster import cluster as work
 
-    target = Path(f"{request.data.name.split('.')[0] or 'table'}-clusters") if out is None else out
+    target = _folder(request, out, "clusters")
     written = {"report": report, "pictures": pictures}
     return work(request, Screen(json), target, force=force, title=title, plan_only=plan, **written)
 
 
 _STATED = [name for name in _SHARED if name in ("data", "clusters", "id_column") or name in option.STATED]
+
+
+_RECORDS = ("data", "id_column", "pairs", "pair_columns", "labels", "distinct", "across", "settings")
+
+
+@_command(_RECORDS)
+def resolve(
+    request: Request,
+    name: option.Name = None,
+    context: option.Context = None,
+    compare: option.Compare = None,
+    alpha: option.Alpha = None,
+    threshold: option.Threshold = None,
+    out: option.Folder = None,
+    force: Force = False,
+    title: Title = None,
+    report: option.Report = True,
+    plan: option.Plan = False,
+    json: Json = False,
+) -> int:
+    """Find the records that are the same person or thing; write entities, merges and a report."""
+    from coterie.cli.commands.resolve import Comparing
+    from coterie.cli.commands.resolve import resolve as work
+
+    target = _folder(request, out, "entities")
+    typed = Comparing(name, compare, context, alpha, threshold)
+    return work(request, Screen(json), target, typed, force=force, title=title, report=report, plan_only=plan)
 
 
 @_command(_STATED, clusters=option.AnyK)

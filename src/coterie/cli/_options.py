@@ -46,6 +46,17 @@ Names = list[str] | None
 Methods = Annotated[Names, _option(None, "--methods", "Which (with commas); default: all that fit.")]
 # `compare` refuses it with the reason, and does not list it
 NoScores = Annotated[Path | None, _option(None, "--scores", "", hidden=True)]
+Name = Annotated[Names, _column("--name", "Column of names of people; again, or with commas, for more.")]
+_how = "exact, jaro-winkler, soft-tfidf, tokens, person-name or number."
+Compare = Annotated[Names, _column("--compare", f"A column and how it is compared, COLUMN=HOW: {_how}")]
+_beside = "Column of what records share: a paper, a mail, a basket. Who is beside a record tells who it is."
+Context = Annotated[str | None, _column("--context", _beside)]
+Alpha = Annotated[
+    float | None,
+    _option(None, "--alpha", "Weight of who is beside a record, 0 to 1; default .5.", min=0, max=1),
+]
+_merged = "Least similarity of what is merged, 0 to 1; default auto: .94 (1 - alpha)."
+Threshold = Annotated[str | None, _option(None, "--threshold", _merged)]
 Folds = Annotated[int, _shown(None, "--folds", "Into how many parts pairs are cut.", min=2)]
 BOUNDS = ("size_min", "size_max", "load", "group", "group_min", "group_max", "connected")
 STATED = ("pairs", "pair_columns", "labels", "distinct", "across", *BOUNDS)

@@ -22,7 +22,7 @@ from sklearn.metrics import silhouette_score
 from sklearn.utils import check_array
 
 from coterie._words import short_number
-from coterie.base import Bar, Section, Trace, account_of
+from coterie.base import Bar, Listing, Section, Trace, account_of
 from coterie.comparison._decide import f_measures
 from coterie.comparison._questions import ask_everything
 from coterie.constraints import Constraints, as_constraints
@@ -87,8 +87,9 @@ class ChosenK:
             ends, title = (f"{at[0]} clusters:", f"{at[-1]} clusters:"), "Choosing the number of clusters"
             place = at[0], float(step[0]), ends, "k.png", self.n_clusters
             trace = Trace(values, title, "", "clusters", self.criterion, *place)
-        why, lines = f"k = {self.n_clusters}: {self.reason}", tuple(self.lines())
-        return Section("number", "Number of clusters", text, trace, why, "The numbers tried", "", lines)
+        why = f"k = {self.n_clusters}: {self.reason}"
+        tried = Listing("The numbers tried", tuple(self.lines()))
+        return Section("number", "Number of clusters", text, trace, why, (tried,))
 
 
 def choose_k(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_array
 
 from coterie._arrays import Index
@@ -12,6 +13,7 @@ from coterie.adjacency import end_columns, read_graph
 from coterie.base import About, constrained_fit, one_of
 from coterie.constraints import Constraints, as_constraints
 from coterie.exceptions import InfeasibleConstraintsError
+from coterie.graph._correlation.votes import indicator
 from coterie.graph._correlation_clustering import CorrelationClustering
 
 
@@ -139,15 +141,9 @@ class ClusterEditing(CorrelationClustering):
     @property
     def edges_added_(self) -> Index:
         """Pairs within clusters that are no edges."""
-        order = np.argsort(self.labels_, kind="stable")
-        size = np.bincount(self.labels_)
-        # each item with those after it in its cluster
-        later = np.repeat(np.cumsum(size), size) - np.arange(len(order)) - 1
-        i = np.repeat(np.arange(len(order)), later)
-        j = i + 1 + np.arange(len(i)) - np.repeat(np.cumsum(later) - later, later)
-        pairs = np.sort(np.column_stack([order[i], order[j]]), axis=1)
-        there = np.asarray(self._edges[pairs[:, 0], pairs[:, 1]]).ravel().astype(bool)
-        return pairs[~there]
+        member = indicator(self.labels_, self.n_clusters_)
+        added = sparse.triu(member.T @ member > self._edges, 1, format="csr")
+        return np.column_stack(added.nonzero()).astype(np.int64)
 
 
 def _is_matrix(X: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -12,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from coterie._arrays import Floats, Index
+from coterie._arrays import Index
 from coterie.base import (
     AUTO_STARTS,
     SEARCH_RULES,
@@ -33,8 +32,10 @@ from coterie.constraints import Constraints
 from coterie.constraints._model import stated_pairs
 from coterie.exceptions import ParameterError
 from coterie.graph._correlation.moves import scratch_of
+from coterie.graph._correlation.programs import solve_lp
+from coterie.graph._correlation.roundings import carve, lp_pivot
 from coterie.graph._correlation.search import contract
-from coterie.graph._correlation.signed_graph import SignedGraph, replace_edges, signed_graph
+from coterie.graph._correlation.signed_graph import SignedGraph, graph_of_pairs, signed_graph, votes_of
 from coterie.graph._correlation.votes import Ballot, indicator
 
 # Distinct rows of which all pairs are held as a table, and as the variables of a linear program; and votes
@@ -264,9 +265,7 @@ def _read_ballot(X: Any, known: Constraints) -> tuple[Ballot, Index, float]:
         key += tokens[:, i].astype(np.uint64) * (2 * mix[i] + np.uint64(1))
     has = np.asarray(X >= 0)
     pairs = stated_pairs(known)
-    (i, j), sign = pairs.ij.T, np.where(pairs.cannot, -pairs.strength, pairs.strength)
-    soft = sparse.coo_matrix((np.tile(sign, 2), (np.r_[i, j], np.r_[j, i])), (n, n)).tocsr()
-    graph = signed_graph(soft, 0.0, known.only_hard())
+    (i, j), graph = pairs.ij.T, graph_of_pairs(n, known.only_hard(), votes_of(pairs))
     level, unit = graph.level, graph.unit
     free = (level.size == 1) & (np.diff(level.starts) == 0) & (np.diff(level.tag_starts) == 0)
     free &= (level.codes < 0).all(axis=0)
@@ -303,38 +302,24 @@ def _given(ballot: Ballot, alpha: float, number: int, rng: Any) -> Index:
 def _balls(ballot: Ballot, alpha: float, number: int, rng: Any) -> Index:
     # the nearest to all others first
     weight = ballot.held @ (2.0 * ballot.total - ballot.known[ballot.column] - 1.0)
+    size = ballot.level.size
 
-    def near(u: int, rest: Index, net: Floats) -> Any:
-        ball = net >= 0
-        mass = ballot.n_columns * ballot.level.size[u] * ballot.level.size[rest[ball]].sum()
-        return ball & (ball.any() and 0.5 - 0.5 * net[ball].sum() / mass <= alpha)
+    def near(u: Any, others: Index) -> Index:
+        net = ballot.net_of(u, others)
+        ball = others[net >= 0]
+        mass = ballot.n_columns * size[u] * size[ball].sum()
+        return ball if len(ball) and 0.5 - 0.5 * net[net >= 0].sum() / mass <= alpha else ball[:0]
 
-    return _around(ballot, np.argsort(-weight / ballot.level.size, kind="stable"), near)
+    return carve(ballot.n, np.argsort(-weight / size, kind="stable"), near)
 
 
 def _pivots(ballot: Ballot, alpha: float, number: int, rng: Any) -> Index:
-    return _around(ballot, rng.permutation(ballot.n), lambda u, rest, net: net > 0)
+    return carve(ballot.n, rng.permutation(ballot.n), lambda u, rest: rest[ballot.net_of(u, rest) > 0])
 
 
 def _lp_pivots(ballot: Ballot, alpha: float, number: int, rng: Any) -> Index:
-    from coterie.graph._correlation.programs import solve_lp
-
-    graph = SignedGraph(replace_edges(ballot.level, sparse.csr_matrix(ballot.net())), np.arange(ballot.n))
-    x = solve_lp(graph).x
-    order = rng.permutation(ballot.n)
-    return _around(ballot, order, lambda u, rest, net: rng.uniform(size=len(rest)) < 1.0 - x[u, rest])
-
-
-def _around(ballot: Ballot, order: Index, near: Callable[[int, Index, Floats], Any]) -> Index:
-    """Each node in turn, if it is not taken yet, takes those that are near it."""
-    label = np.empty(ballot.n, dtype=np.int64)
-    while len(order):
-        u, order = int(order[0]), order[1:]
-        joined, known = ballot.pairs(u, order)
-        taken = near(u, order, 2.0 * joined - known)
-        label[u] = label[order[taken]] = u
-        order = order[~taken]
-    return label
+    graph = signed_graph(sparse.csr_matrix(ballot.net()), 0.0, Constraints(n_items=ballot.n))
+    return lp_pivot(graph, solve_lp(graph).x, rng)
 
 
 def _linked(ballot: Ballot, alpha: float, number: int, rng: Any) -> Index:

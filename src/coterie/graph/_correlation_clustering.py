@@ -18,6 +18,7 @@ from coterie.base import (
     About,
     Account,
     ConstrainedClusterMixin,
+    Listing,
     Price,
     Section,
     Trace,
@@ -34,7 +35,7 @@ from coterie.constraints._model import stated_pairs
 from coterie.exceptions import ParameterError
 from coterie.graph._correlation.advice import Advice, read_advice
 from coterie.graph._correlation.run import Run
-from coterie.graph._correlation.signed_graph import signed_graph
+from coterie.graph._correlation.signed_graph import signed_graph, votes_of
 
 _OF_THE_CHAPTER = "pivot", "region", "cgw", "lp-pivot", "cautious", "sdp", "two", "trivial", "exact"
 # More passes than any search makes: for bars of progress.
@@ -179,7 +180,8 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_samples)
             Signed weights of pairs, symmetric; the diagonal says nothing. Infinite ones must hold. Or a
-            NetworkX or igraph graph; for tables of scores there is `coterie.adjacency.read_weights`.
+            NetworkX or igraph graph, or a data frame with columns i, j and weight: row numbers, or the ids of
+            the constraints. For other forms there is `coterie.adjacency.read_weights`.
         y : ignored
             Not used.
         constraints : Constraints or array of partial labels (-1: unknown), optional
@@ -192,13 +194,13 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         self
         """
         begin = time.monotonic()
-        if hasattr(X, "nodes") or hasattr(X, "get_edgelist"):  # of NetworkX, of igraph
-            X = read_weights(X)
+        X = _read_pairs(X, constraints)
+        _refuse_other_order(X, X_minus)
         X, known = self._begin_fit(
             X, constraints, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
         )
         advice = read_advice(X, X_minus, self.default)
-        k, n = self.n_clusters, advice.n_items
+        k, n = self.n_clusters, X.shape[0]
         if k is not None and k > n:
             raise ParameterError(f"n_clusters={k}, but there are {n} items.", "n_clusters")
         hard = known.only_hard() | advice.forced
@@ -210,7 +212,8 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         self.weight_ = mean if self.weight == "auto" else float(self.weight)
         graph = advice.graph
         if known or hard:
-            graph = signed_graph(_with_soft(advice, known, self.weight_), advice.default, hard)
+            votes = votes_of(stated_pairs(known), self.weight_)
+            graph = signed_graph(advice.net, advice.default, hard, votes)
         rng = check_random_state(self.random_state)
         run = Run(self, graph, hard, rng, begin)
         best = best_of_starts(self, X, run.start, n_starts=run.n_starts, max_steps=_MOST_PASSES)[0]
@@ -250,7 +253,8 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         list of (item, item, weight, "parted" or "joined")
             Listed pairs, the largest weight first; items by your ids where the constraints have them.
         """
-        i, j, weight = self._advice.listed()
+        pairs = sparse.triu(self._advice.net, 1, format="coo")
+        i, j, weight = pairs.row, pairs.col, pairs.data
         same = self.labels_[i] == self.labels_[j]
         broken = np.flatnonzero((weight > 0) & ~same | (weight < 0) & same)
         order = broken[np.argsort(-np.abs(weight[broken]), kind="stable")][:n]
@@ -270,15 +274,14 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
             "pairs": "The bound counts only pairs that both attract and repel.",
             None: "No bound was asked for.",
         }[self.bound_]
-        some = self.disputed(12)
+        disputed = tuple(f"{a} and {b}: {weight:+.4g}, {what}" for a, b, weight, what in self.disputed(12))
         section = Section(
             key="scores",
             title="How far the scores are followed",
             text=f"The clusters go against scores of {self.disagreements_:,.6g}, of "
             f"{self.disagreements_ + self.agreements_:,.6g} in all; no clusters that keep what must hold "
             f"cost less than {self.lower_bound_:,.6g} (a gap of {self.gap_:.1%}). {how}",
-            heading="The dearest scores that they go against" if some else "",
-            listed=tuple(f"{a} and {b}: {weight:+.4g}, {what}" for a, b, weight, what in some),
+            lists=(Listing("The dearest scores that they go against", disputed),),
         )
         trace = Trace(self.history_, "The cost after each pass", step="pass", value="cost", stride=1.0)
         kept = ("disagreements", "agreements", "lower_bound", "bound", "gap", "guarantee")
@@ -297,24 +300,29 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         return tags
 
 
-def _with_soft(advice: Advice, known: Constraints, weight: float) -> Any:
-    """Weights of pairs of items, soft constraints among them."""
-    pairs = stated_pairs(known)
-    if not len(pairs.ij) or not weight:
-        return advice.net
-    cells = advice.net.tocoo()
-    i, j = pairs.ij.T
-    extra = weight * np.where(pairs.cannot, -pairs.strength, pairs.strength)
-    # a pair that was not listed weighs what all such do, once, and the constraints
-    new = np.append(True, (pairs.ij[1:] != pairs.ij[:-1]).any(axis=1)) & ~_is_stored(advice.net, i, j)
-    extra = extra + np.where(new, advice.default, 0.0)
-    data = np.concatenate([cells.data, extra, extra])
-    return sparse.coo_matrix(
-        (data, (np.concatenate([cells.row, i, j]), np.concatenate([cells.col, j, i]))), advice.net.shape
-    ).tocsr()
+def _read_pairs(X: Any, constraints: Any) -> Any:
+    """Graphs and frames of pairs as a matrix, in the order of the ids of the constraints."""
+    names = list(getattr(X, "columns", ()))
+    if not (hasattr(X, "nodes") or hasattr(X, "vcount") or "weight" in names):
+        return X
+    if "weight" not in names:
+        return read_weights(X)
+    ids = getattr(constraints, "ids", None)
+    if ids is not None or constraints is None:
+        return read_weights(X, ids=ids)
+    return read_weights(X, getattr(constraints, "n_items", None) or len(constraints))
 
 
-def _is_stored(matrix: Any, i: Index, j: Index) -> Any:
-    """Which entries of a CSR matrix are stored, zeros too."""
-    stored = sparse.csr_matrix((np.ones(matrix.nnz), matrix.indices, matrix.indptr), matrix.shape)
-    return np.asarray(stored[i, j]).ravel() > 0
+def _refuse_other_order(X: Any, X_minus: Any) -> None:
+    """Rows and columns of frames stand for the same items in the same order."""
+    given = ("X", X), ("X_minus", X_minus)
+    names = [
+        (f"{part} of {name}", list(getattr(frame, part)))
+        for name, frame in given if hasattr(frame, "iloc") for part in ("index", "columns")
+    ]  # fmt: skip
+    for where, found in names[1:]:
+        first, order = names[0]
+        if found != order and set(found) == set(order):
+            raise ValueError(
+                f"the {where} has the names of the {first} in another order; give them in the same."
+            )

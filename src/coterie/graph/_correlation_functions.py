@@ -114,8 +114,8 @@ def correlation_cost(X: Any, labels: Any, *, default: float = 0.0, X_minus: Any 
     """
     advice = read_advice(X, X_minus, default)
     labels = np.asarray(labels)
-    if labels.shape != (advice.n_items,):
-        raise ValueError(f"labels has shape {labels.shape}; there are {advice.n_items} items.")
+    if labels.shape != advice.net.shape[:1]:
+        raise ValueError(f"labels has shape {labels.shape}; there are {advice.net.shape[0]} items.")
     if advice.forced.violations(np.unique(labels, return_inverse=True)[1]).n_broken:
         return float("inf")
     return advice.cost(labels)

@@ -12,7 +12,7 @@ from coterie.base import symmetric
 from coterie.constraints import Constraints
 from coterie.constraints._model import stated_pairs
 from coterie.graph._correlation.search import improve_partition
-from coterie.graph._correlation.signed_graph import signed_graph
+from coterie.graph._correlation.signed_graph import graph_of_pairs, votes_of
 
 
 def log_odds_weights(probabilities: Any, eps: float = 1e-6) -> Any:
@@ -117,15 +117,12 @@ def repair_constraints(constraints: Constraints, *, random_state: Any = 0) -> tu
     >>> dropped
     Constraints(4 items: 1 must-link (0-1))
     """
-    n, hard = constraints.n_items, constraints.only_hard()
-    pairs = [(stated_pairs(constraints), 1.0)]
+    n, hard, soft = constraints.n_items, constraints.only_hard(), stated_pairs(constraints)
+    votes = [votes_of(soft)]
     if hard.contracted.n_contradictions:
-        pairs.append((stated_pairs(hard, hard=True), 1.0 + pairs[0][0].strength.sum()))
+        votes.append(votes_of(stated_pairs(hard, hard=True), 1.0 + soft.strength.sum()))
         hard = Constraints(n_items=n)
-    ij = np.concatenate([found.ij for found, _ in pairs])
-    sign = [factor * np.where(found.cannot, -found.strength, found.strength) for found, factor in pairs]
-    one_way = sparse.coo_matrix((np.concatenate(sign), ij.T), (n, n))
-    graph = signed_graph((one_way + one_way.T).tocsr(), 0.0, hard)
+    graph = graph_of_pairs(n, hard, *votes)
     label, rng = np.arange(graph.n), np.random.default_rng(random_state)
     label = improve_partition(graph.level, label, rng, 0.0, graph.cost(label))[0]
     broken = constraints.violations(label[graph.unit])

@@ -15,7 +15,7 @@ from coterie._arrays import Floats, Index
 from coterie.base import anything, check_parameters, one_of, real, whole
 from coterie.constraints import Constraints
 from coterie.graph._correlation.search import improve_partition
-from coterie.graph._correlation.signed_graph import signed_graph
+from coterie.graph._correlation.signed_graph import graph_of_pairs
 
 
 class LearnedPairWeights(BaseEstimator):
@@ -128,7 +128,7 @@ class LearnedPairWeights(BaseEstimator):
         if self.loss == "svm":
             score += (1.0 - 2.0 * true) / len(pairs)
         n = len(labels)
-        graph = signed_graph(_symmetric(pairs, score, n), 0.0, Constraints(n_items=n))
+        graph = graph_of_pairs(n, Constraints(n_items=n), (pairs, score))
         label = np.arange(n)
         label = improve_partition(graph.level, label, rng, 0.0, graph.cost(label))[0]
         found = label[pairs[:, 0]] == label[pairs[:, 1]]
@@ -151,12 +151,9 @@ class LearnedPairWeights(BaseEstimator):
         """
         check_is_fitted(self, "coef_")
         ij, read = _read_pairs(pairs, features, n_items, "weights")
-        return _symmetric(ij, read @ np.append(self.coef_, self.intercept_), n_items)
-
-
-def _symmetric(pairs: Index, score: Floats, n: int) -> Any:
-    one_way = sparse.coo_matrix((score, pairs.T), (n, n))
-    return (one_way + one_way.T).tocsr()
+        score = read @ np.append(self.coef_, self.intercept_)
+        one_way = sparse.coo_matrix((score, ij.T), (n_items, n_items))
+        return (one_way + one_way.T).tocsr()
 
 
 def _read_pairs(pairs: Any, features: Any, n_items: int, where: str) -> tuple[Index, Floats]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from coterie._words import count_of, listed, short_number
-from coterie.base import Account, Bounds, Section, Trace
+from coterie.base import Account, Bounds, Listing, Section, Trace
 
 _MOST_SHOWN, _MOST_KEPT = 30, 200  # blocked pairs: on the page, and for machines
 _LINKAGES = {
@@ -41,10 +41,14 @@ def account_of_linkage(model: Any, found: Account, bounds: Bounds | None, graph:
             picture="merges.png",
         ),
         remark=_ended(model),
-        heading="What keeps the last clusters apart",
-        note=f"No merge is legal between the clusters that are left.{which}",
-        listed=blocks[:_MOST_SHOWN],
-        n_left_out=len(blocked) - len(blocks[:_MOST_SHOWN]),
+        lists=(
+            Listing(
+                "What keeps the last clusters apart",
+                blocks[:_MOST_SHOWN],
+                f"No merge is legal between the clusters that are left.{which}",
+                n_left_out=len(blocked) - len(blocks[:_MOST_SHOWN]),
+            ),
+        ),
     )
     figures = {
         "n_islands": model.n_islands_,

@@ -144,11 +144,11 @@ class CanopyBlocking(_Blocking):
 
     Parameters
     ----------
-    loose : float, default=0.3
+    loose : float, default=0.4
         Least similarity to the centre within a canopy.
-    tight : float, default=0.7
+    tight : float, default=0.8
         From this similarity on, a record is no centre of its own.
-    max_block : int, default=1000
+    max_block : int, default=200
         Distinct records in a canopy; a larger one is compared along its sorted order only, and a warning
         names its centre.
 
@@ -170,7 +170,7 @@ class CanopyBlocking(_Blocking):
         "max_block": whole(2),
     }
 
-    def __init__(self, loose: float = 0.3, tight: float = 0.7, *, max_block: int = 1000) -> None:
+    def __init__(self, loose: float = 0.4, tight: float = 0.8, *, max_block: int = 200) -> None:
         self.loose = loose
         self.tight = tight
         self.max_block = max_block

@@ -352,7 +352,7 @@ class EntityResolver(ConstrainedClusterMixin, BaseEstimator):
                     return f"both in context {self._contexts.names[h]!r}"
         joined = np.where(self.labels_ == b, a, self.labels_)
         for kind, items, *_ in self.constraints_.violations(joined).first_rows():
-            return f"{kind} {items}"
+            return f"{kind} {items.partition(':')[0]}"
         return "below the threshold"
 
     def resolve_around(

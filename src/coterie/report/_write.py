@@ -62,7 +62,8 @@ def write_report(
         What they are; by default the columns of the data frame.
     plain : "auto", array of shape (n_items,) or None
         Labels without what is known, to compare with. "auto" fits the same method without constraints and
-        bounds; None leaves the comparison out.
+        bounds; None leaves the comparison out, and so does "auto" where X holds records, since their contexts
+        are not known here.
     chosen_k : ChosenK, optional
         How the number of clusters was chosen, as `coterie.choose_k` tells: the page shows it.
     sample_weight, size_weight, groups : array of shape (n_items,), optional

@@ -108,13 +108,17 @@ def fit(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str], float]:
     from scipy.sparse import issparse
     from sklearn.utils import get_tags
 
-    from coterie.exceptions import ViolatedConstraintsWarning
-
     if issparse(X) and not get_tags(job.estimator()).input_tags.sparse:
         why = "takes no text, and no matrix in which only some values are stored"
         raise Trouble(f"{job.choice.method.name} {why}; `coterie methods` lists what each takes")
     settle_k(job, X, screen)
-    model = job.estimator()
+    return fitted(job.estimator(), X, screen, constraints=job.known, **job.fit_kwargs)
+
+
+def fitted(model: Any, X: Any, screen: Screen, **given: Any) -> tuple[Any, list[str], float]:
+    """The model fitted to X and what else is `given`, what it warned of, and the seconds it took."""
+    from coterie.exceptions import ViolatedConstraintsWarning
+
     words = "clustering (a first run also compiles its loops)"
     with screen.stage(words) as stage, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -122,8 +126,8 @@ def fit(job: Job, X: Any, screen: Screen) -> tuple[Any, list[str], float]:
         with suppress(AttributeError):  # scikit-learn before 1.9 has no callbacks
             model.set_callbacks(FitSteps(stage))
         start = time.perf_counter()
-        with failing_in_words(job.choice.method.name):
-            model.fit(X, constraints=job.known, **job.fit_kwargs)
+        with failing_in_words(type(model).__name__):
+            model.fit(X, **given)
         seconds = time.perf_counter() - start
     with suppress(AttributeError):
         model.set_callbacks()

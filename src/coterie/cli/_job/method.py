@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from coterie.cli._speak.trouble import INFEASIBLE, OPTIONS, Trouble, one_line
@@ -34,11 +35,12 @@ def choose_method(
         choice = _asked_for(request, n_rows)
     if request.load is not None and "sizes" not in task.bounds and not choice.method.about.bounded:
         raise Trouble("--load counts in bounds on sizes; give --size-min or --size-max too")
-    settings = _settings(request, choice)
+    settings = typed_settings(request.settings, choice.method.estimator, choice.method.name)
     refused = choice.method.refuses(task, settings)
     if refused is not None:
-        given = choice.method.wants == "weights" and task.given == "rows"
-        way_out = "give them by --scores" if given else "`coterie methods` lists what each takes"
+        ways = {"weights": "give them by --scores", "records": "`coterie resolve` does"}
+        way_out = ways.get(choice.method.wants) if task.given == "rows" else None
+        way_out = way_out or "`coterie methods` lists what each takes"
         raise Trouble(f"{choice.method.name} {refused}; {way_out}")
     _check_number(task, choice.method, settings, request.clusters)
     return choice, {**choice.parameters, **typed_bounds(request), **settings}
@@ -88,10 +90,10 @@ def _task(request: Request, n_rows: int, known: Constraints, metric: str) -> Tas
 
 
 def finders() -> list[str]:
-    """The methods that find the number of clusters."""
+    """The methods that find the number of clusters in rows of features."""
     from coterie.methods import METHODS
 
-    return [method.name for method in METHODS if not method.takes_k]
+    return [method.name for method in METHODS if not method.takes_k and method.wants == "rows"]
 
 
 def _check_number(task: Task, method: Method, settings: dict[str, Any], typed: str | None) -> None:
@@ -138,23 +140,26 @@ def _bound(option: str, text: str) -> Any:
     return bounds[0] if len(bounds) == 1 else list(bounds.values())
 
 
-def _settings(request: Request, choice: Choice) -> dict[str, Any]:
-    """What `--set name=value` says about parameters of the method."""
+def typed_settings(
+    settings: Sequence[str] | None, estimator: Any, method: str, own: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """What `--set name=value` says about parameters of the method; `own` are those with another option."""
     found: dict[str, Any] = {}
-    if not request.settings:
+    if not settings:
         return found
-    allowed = set(choice.method.estimator().get_params()) - {*OPTIONS, "verbose", "warm_start"}
-    for setting in request.settings:
+    options = {**OPTIONS, **(own or {})}
+    allowed = set(estimator().get_params()) - {*options, "verbose", "warm_start"}
+    for setting in settings:
         name, equals, value = setting.partition("=")
         name = name.strip().replace("-", "_")
         if not equals:
             raise Trouble(f"--set {setting}: write it as name=value")
-        if name in OPTIONS:
-            raise Trouble(f"--set {setting}: say that with {OPTIONS[name]}")
+        if name in options:
+            raise Trouble(f"--set {setting}: say that with {options[name]}")
         if name not in allowed:
             near = difflib.get_close_matches(name, sorted(allowed), n=1)
             hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(allowed))}"
-            raise Trouble(f"--set {setting}: {choice.method.name} has no parameter {name!r} to set; {hint}")
+            raise Trouble(f"--set {setting}: {method} has no parameter {name!r} to set; {hint}")
         try:
             found[name] = json.loads(value)
         except (ValueError, RecursionError):

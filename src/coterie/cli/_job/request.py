@@ -82,7 +82,7 @@ def prepare(request: Request, screen: Screen, features: bool = True) -> Job:
 
     table = read_data(request, screen, only=None if features else list(request.roles()))
     for option in ("columns", "drop", "numeric", "category", "text"):
-        vars(request)[option] = _names(vars(request)[option] or (), table)
+        vars(request)[option] = column_names(vars(request)[option] or (), table)
     if request.k_open:  # the method is chosen for the largest number
         request.n_clusters = request.k_range[-1] if request.k_range else max(2, table.n_rows)
     if (request.n_clusters or 0) > table.n_rows:
@@ -132,7 +132,7 @@ def metric_of(request: Request, plan: FeaturePlan | None) -> str:
     return "sqeuclidean" if euclid else plan.metric  # type: ignore[union-attr]
 
 
-def _names(values: Sequence[str], table: Table) -> list[str]:
+def column_names(values: Sequence[str], table: Table) -> list[str]:
     """Names of columns as they were typed: one, or several with commas, quoted where they hold a comma."""
     found: list[str] = []
     for value in values:
@@ -264,7 +264,7 @@ def coordinates_of(request: Request, table: Table) -> dict[str, Any]:
         return {}
     import numpy as np
 
-    names = _names([request.map_columns], table)
+    names = column_names([request.map_columns], table)
     if len(names) != 2 or names[0] == names[1]:
         raise Trouble(f"--map {request.map_columns}: give two columns, such as --map longitude,latitude")
     place = np.column_stack([table.numbers(one, missing=True) for one in names])

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import hashlib
-import shlex
 import time
 from collections.abc import Iterable
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coterie._words import count_of, format_number
 from coterie.cli._job.fit import features_of, fit, learn, rehearse
-from coterie.cli._job.output_folder import MARK, check_free, whole_folder
+from coterie.cli._job.output_folder import check_free, whole_folder
 from coterie.cli._job.request import Job, Request, prepare
-from coterie.cli._job.saved import MODEL_FILE, row_keys, save_model, versions
-from coterie.cli._speak.command_line import typed, with_options
-from coterie.cli._speak.screen import Screen, as_json
+from coterie.cli._job.run_account import (
+    fingerprint,
+    labels_name,
+    mark_whole,
+    run_facts,
+    say_done,
+    say_table,
+    table_facts,
+    write_outcomes,
+)
+from coterie.cli._job.saved import MODEL_FILE, row_keys, save_model
+from coterie.cli._speak.screen import Screen
 from coterie.cli._speak.trouble import DONE, OTHER_NUMBER, in_options, one_line
 
 if TYPE_CHECKING:
     from coterie.base import Account, Certainty
 
-RUN_FORMAT = "coterie-run"
 _MOST_LISTED = 200  # columns that a plan lists
 _MOST_BLOCKED = 5  # reasons on the screen; run.json has more
-# What a table is written as; matrices have no columns of their own and become a CSV of rows and labels.
-_WRITTEN_AS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
 def cluster(
@@ -70,29 +73,20 @@ def cluster(
         for warning in warned:
             screen.say(f"Note: {warning}")
         facts = {
-            "format": RUN_FORMAT,
-            "command": command_again(),
-            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            **run_facts(),
             **_plan(job),
             "n_clusters_asked": job.n_clusters,
             "chosen_k": job.chosen_k and asdict(job.chosen_k),
             "distance_constraints": job.distance and job.distance.n_used_,
             "warnings": warned,
             **_outcome(model),
-            "versions": versions(),
             "map": job.request.map_columns,
         }
         facts["title"] = title or f"{job.table.path.name}: {count_of(facts['n_clusters'], 'cluster')}"
         facts["data"]["blake2b"] = fingerprint(job.table.path)
         files = _write(folder, job, (X, rows), model, facts, seconds, screen, report, pictures)
-        facts["seconds"] = {"fit": round(seconds, 4), "all": round(time.perf_counter() - started, 4)}
-        facts["files"] = [*files, MARK]
-        (folder / MARK).write_text(as_json(facts) + "\n", encoding="utf-8")
-    for line in _summary(model, facts):
-        screen.say(line)
-    screen.say(f"\nWrote {target}/: {', '.join(facts['files'])} ({facts['seconds']['all']:.1f} s)")
-    screen.say(f"Again: {facts['command']}")
-    screen.finish({**facts, "out": str(target)})
+        mark_whole(folder, facts, files, seconds, started)
+    say_done(_summary(model, facts), target, facts, screen)
     return OTHER_NUMBER if facts["n_clusters_asked"] not in (None, _n_held(facts)) else DONE
 
 
@@ -119,8 +113,7 @@ def _write(
     from coterie.tables import write_table
 
     X, rows = given
-    endings = [suffix.lower() for suffix in job.table.path.suffixes if suffix.lower() in _WRITTEN_AS]
-    labels_file = f"labels.{_WRITTEN_AS[endings[-1]] if endings else 'csv'}"
+    labels_file = labels_name(job.table)
     account = model.account()
     sure = None if account.certainty is None else account.certainty.own(model.labels_)
     named, added = new_columns(job.table, account, model.labels_, sure)
@@ -134,15 +127,7 @@ def _write(
 
         with screen.stage("clustering without what you know, to compare"):
             plain = plain_labels(model, X if job.scores is None else rows, sample_weight=weight)
-    if job.known:
-        import polars as pl
-
-        from coterie.report import constraint_outcomes
-
-        with screen.stage("writing constraints"):
-            outcomes = constraint_outcomes(model, rows, job.known, plain, sample_weight=weight)
-            pl.DataFrame(outcomes, strict=False).write_csv(folder / "constraints.csv")
-        files.append("constraints.csv")
+    files += write_outcomes(folder, model, rows, job.known, plain, screen, weight)
     bundle = {
         "model": model,
         "plan": job.plan,
@@ -222,17 +207,9 @@ def _plainly(value: Any) -> Any:
 def _plan(job: Job) -> dict[str, Any]:
     method, table = job.choice.method, job.table
     return {
-        "data": {"path": str(table.path.resolve()), "rows": table.n_rows, "columns": len(table.names)},
+        **table_facts(table, job.known),
         "features": [*table.notes, *job.plan.notes],
         "columns": [{"name": one.name, "use": one.use, "reason": one.reason} for one in job.plan.columns],
-        "statements": {
-            "must_links": job.known.must_table.n,
-            "cannot_links": job.known.cannot_table.n,
-            "groups": [
-                {"kind": group.kind, "items": len(group.items), "values": group.n_codes}
-                for group in job.known.groups
-            ],
-        },
         "n_clusters": None if job.request.k_open and job.chosen_k is None else job.n_clusters,
         "scores": None if job.scores is None else str(job.scores.path.resolve()),
         "connected": None if job.neighbours is None else job.neighbours.facts(),
@@ -247,15 +224,7 @@ def _plan(job: Job) -> dict[str, Any]:
 
 def say_data(job: Job, screen: Screen) -> None:
     """Say what was read, and what is made of it."""
-    from coterie.cli.commands.check import diagnostics
-
-    table = job.table
-    screen.say(f"{table.path.name}: {count_of(table.n_rows, 'row')}, {count_of(len(table.names), 'column')}")
-    for note in (*table.notes, *job.plan.notes):
-        screen.say(f"  {note}")
-    if job.known:
-        for line in diagnostics(job.known)["lines"]:
-            screen.say(f"  {line}")
+    say_table(job.table, job.plan.notes, job.known, screen)
     if job.neighbours is not None:
         screen.say(f"  {job.neighbours.words()}")
     if job.scores is not None:
@@ -394,19 +363,3 @@ def _in_doubt(doubt: dict[str, Any]) -> list[str]:
         which = ", ".join(map(str, doubt["collapsed"]))
         lines.append(f"Shrunk to almost nothing in some direction: cluster {which}; see the report.")
     return lines
-
-
-def command_again() -> str:
-    """The exact command that gives this run again."""
-    words = typed()
-    if not any(word == "--seed" or word.startswith("--seed=") for word in words):
-        words = with_options(words, "--seed", "0")
-    if "--force" not in words:
-        words = with_options(words, "--force")
-    return shlex.join(["coterie", *words])
-
-
-def fingerprint(path: Path) -> str:
-    """A number that tells whether a file is still the same."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()

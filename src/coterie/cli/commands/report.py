@@ -10,10 +10,11 @@ from typing import Any
 
 from coterie.cli._job.output_folder import MARK
 from coterie.cli._job.request import Request, coordinates_of
+from coterie.cli._job.run_account import RUN_FORMAT, fingerprint
 from coterie.cli._job.saved import load_model
 from coterie.cli._speak.screen import Screen
 from coterie.cli._speak.trouble import DONE, Trouble
-from coterie.cli.commands.cluster import RUN_FORMAT, fingerprint, write_page
+from coterie.cli.commands.cluster import write_page
 
 _NEEDED = {"data", "command", "features", "method", "reason", "warnings", "map", "title"}
 
@@ -54,6 +55,10 @@ def _read_facts(run: Path) -> dict[str, Any]:
         raise Trouble(f"{run} holds no run of coterie ({MARK} is missing)") from None
     except ValueError:
         raise Trouble(f"{run / MARK}: damaged; cluster again") from None
+    if isinstance(facts, dict) and "entity_column" in facts:
+        raise Trouble(
+            f"{run} is of `coterie resolve`, whose page is made with it; again: {facts.get('command')}"
+        )
     if not isinstance(facts, dict) or facts.get("format") != RUN_FORMAT or not set(facts) >= _NEEDED:
         raise Trouble(f"{run / MARK}: not a whole run of coterie; cluster again")
     return facts

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coterie._arrays import Floats, Index
+from coterie._arrays import Index
 from coterie.adjacency import read_weights
 from coterie.base import negative_entry, symmetric
 from coterie.constraints import Constraints
 from coterie.exceptions import ParameterError
-from coterie.graph._correlation.signed_graph import SignedGraph, signed_graph
+from coterie.graph._correlation.signed_graph import SignedGraph, refuse_huge, signed_graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,15 +37,10 @@ class Advice:
     forced: Constraints
     sums_to_one: bool = False  # whether attraction and repulsion of every pair do
 
-    @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return int(self.net.shape[0])
-
     @cached_property
     def graph(self) -> SignedGraph:
         """The graph over items, nothing else known; made once."""
-        return signed_graph(self.net, self.default, Constraints(n_items=self.n_items))
+        return signed_graph(self.net, self.default, Constraints(n_items=self.net.shape[0]))
 
     def legal_graph(self) -> SignedGraph:
         """The graph over items in which pairs of infinite weight may not be apart, or together."""
@@ -57,14 +52,9 @@ class Advice:
 
     def total(self) -> float:
         """The weight of all advice: agreements and disagreements."""
-        n = self.n_items
+        n = self.net.shape[0]
         unlisted = 0.5 * (n * (n - 1.0) - self.net.nnz)
         return 2.0 * self.unavoidable + 0.5 * float(np.abs(self.net.data).sum()) - self.default * unlisted
-
-    def listed(self) -> tuple[Index, Index, Floats]:
-        """Listed pairs, i < j, and their weights."""
-        cells = sparse.triu(self.net, 1, format="coo")
-        return cells.row, cells.col, cells.data
 
 
 def read_advice(X: Any, X_minus: Any, default: float) -> Advice:
@@ -89,42 +79,37 @@ def read_advice(X: Any, X_minus: Any, default: float) -> Advice:
             below = "X[{}, {}] is -inf".format(*infinite.cannot_link[0])
         if below is not None:
             raise ValueError(f"{name} holds attractions or repulsions beside the other; {below}.")
-    both = plus.minimum(minus)
     forced = forced | Constraints(None, barred.must_link, n_items=plus.shape[0], hard=True)
-    # a pair that is listed in one of the two is listed
-    n, summed = plus.shape[0], plus + minus
+    n, summed, unavoidable = plus.shape[0], plus + minus, 0.5 * float(plus.minimum(minus).sum())
     ones = summed.nnz == n * (n - 1) and bool(np.allclose(summed.data, 1.0))
-    return Advice(_listed_in_both(plus, minus), float(default), 0.5 * float(both.sum()), forced, ones)
-
-
-def _listed_in_both(plus: Any, minus: Any) -> Any:
-    cells = [matrix.tocoo() for matrix in (plus, minus)]
-    data = np.concatenate([cells[0].data, -cells[1].data])
-    row, column = (np.concatenate([getattr(one, name) for one in cells]) for name in ("row", "col"))
-    return sparse.coo_matrix((data, (row, column)), plus.shape).tocsr()
+    # a pair that is listed in one of the two is listed: plus - minus would not store zeros
+    (p, q), data = (plus.tocoo(), minus.tocoo()), np.concatenate([plus.data, -minus.data])
+    ends = np.concatenate([p.row, q.row]), np.concatenate([p.col, q.col])
+    net = sparse.coo_matrix((data, ends), plus.shape).tocsr()
+    return Advice(net, float(default), unavoidable, forced, ones)
 
 
 def _read(X: Any, name: str) -> tuple[Any, Constraints]:
     """A symmetric CSR matrix of finite weights without a diagonal, and the pairs of infinite weight."""
-    X = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    X = X.tocoo() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or X.shape[1] != X.shape[0] or not X.shape[0]:
         raise ValueError(f"{name} must be square, a row and a column an item; it has shape {X.shape}.")
-    n = X.shape[0]
+    n, given = X.shape[0], X.data if sparse.issparse(X) else X
+    if np.isnan(given).any() or np.isinf(X.diagonal()).any():
+        cells = sparse.coo_matrix(X)
+        at = int(np.argmax(np.isnan(cells.data) | np.isinf(cells.data) & (cells.row == cells.col)))
+        raise ValueError(
+            f"{name}[{cells.row[at]}, {cells.col[at]}] is {cells.data[at]}; a weight is a number."
+        )
+    refuse_huge(given, name)
     if sparse.issparse(X):
-        cells = X.tocoo()
-        row, column, data = cells.row, cells.col, cells.data.astype(np.float64)
+        outer = X.row != X.col
+        data = X.data[outer].astype(np.float64)
+        matrix = sparse.coo_matrix((data, (X.row[outer], X.col[outer])), (n, n)).tocsr()
     else:
-        row, column = (grid.ravel() for grid in np.indices(X.shape))
-        data = X.ravel()
-    odd = np.isnan(data) | (np.isinf(data) & (row == column))
-    if odd.any():
-        at = int(np.argmax(odd))
-        raise ValueError(f"{name}[{row[at]}, {column[at]}] is {data[at]}; a weight is a number.")
-    with np.errstate(over="ignore"):
-        if np.isinf(np.abs(data[np.isfinite(data)]).sum()):
-            raise ValueError(f"the weights of {name} add up to infinity; divide them all by one number.")
-    outer = row != column
-    matrix = sparse.coo_matrix((data[outer], (row[outer], column[outer])), (n, n)).tocsr()
+        outer = ~np.eye(n, dtype=bool)
+        column = np.broadcast_to(np.arange(n, dtype=np.int32), (n, n))[outer]
+        matrix = sparse.csr_matrix((X[outer], column, np.arange(n + 1) * (n - 1)), (n, n))
     if matrix.data.all() and np.isfinite(matrix.data).all():
         return symmetric(matrix, f"{name} (weights of pairs)"), Constraints(n_items=n)
     # stored zeros are listed, be it on one side only, and an infinite weight has its mirrored one too

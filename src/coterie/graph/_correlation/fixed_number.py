@@ -17,9 +17,8 @@ from coterie.graph._correlation.moves import (
     Level,
     MoveScratch,
     is_open,
-    put,
+    relocate,
     scratch_of,
-    take,
     weigh,
 )
 from coterie.graph._correlation.search import clusters_of, contract
@@ -56,12 +55,11 @@ def move_between(
             if work.seen[c] == stamp:
                 value += work.gain[c]
             better = value > best + RELATIVE * (abs(value) + abs(best))
-            if c != own and better and is_open(level, clusters, work, v, c):
+            if c != own and better and is_open(level, clusters, v, c):
                 best, at = value, c
         if at != own:
             gained += best - now
-            take(level, clusters, v)
-            put(level, clusters, v, at)
+            relocate(level, clusters, v, at)
             n_nodes[own] -= 1
             n_nodes[at] += 1
     return place, gained
@@ -116,12 +114,11 @@ def _join(level: Level, label: Index, k: int) -> Index | None:
         value[seen] += work.gain[:k][seen]
         # the best first: to ask all k would take longer than all else
         best = np.argsort(-value, kind="stable")
-        fits = (c for c in best if np.isfinite(value[c]) and is_open(part, clusters, work, v, c))
+        fits = (c for c in best if np.isfinite(value[c]) and is_open(part, clusters, v, c))
         at = next(fits, None)
         if at is None:
             return None
-        take(part, clusters, v)
-        put(part, clusters, v, at)
+        relocate(part, clusters, v, at)
     return np.asarray(clusters.label[label])
 
 

@@ -39,23 +39,25 @@ class Clusters(NamedTuple):
     total: Any  # size of each cluster
     code: Any  # (n_rows, n): the code of a cluster
     n_coded: Any  # (n_rows, n): how many of its nodes have it
+    first: Any  # a node with tags in each cluster (-1: none), a chain of such nodes, both ways
+    after: Any
+    before: Any
     free: Any  # numbers of empty clusters, a stack
     n_free: Any  # (1,)
 
 
 class MoveScratch(NamedTuple):
-    """Room to work in: sums by cluster, and who was marked when."""
+    """Room to work in: sums by cluster, and which were touched when."""
 
     gain: Any
     seen: Any  # the stamp of the last visit that touched a cluster
-    barred: Any  # the stamp of the last visit to which it was closed
     touched: Any
     stamp: Any  # (1,)
 
 
 @kernel(inline=True)
 def weigh(level: Any, label: Any, work: Any, v: Any) -> Any:
-    """Sum the weights of v by cluster into `work`, and close those of its tags; how many were touched."""
+    """Sum the weights of v by cluster into `work`; how many were touched."""
     work.stamp[0] += 1
     stamp = work.stamp[0]
     n_touched = 0
@@ -67,45 +69,75 @@ def weigh(level: Any, label: Any, work: Any, v: Any) -> Any:
             work.touched[n_touched] = c
             n_touched += 1
         work.gain[c] += level.excess[e]
-    for t in range(level.tag_starts[v], level.tag_starts[v + 1]):
-        tag = level.tags[t]
-        for m in range(level.member_starts[tag], level.member_starts[tag + 1]):
-            if level.members[m] != v:
-                work.barred[label[level.members[m]]] = stamp
     return n_touched
 
 
 @kernel(inline=True)
-def is_open(level: Any, clusters: Any, work: Any, v: Any, c: Any) -> Any:
-    """Whether v may be in cluster c, beside its edges."""
-    if work.barred[c] == work.stamp[0]:
-        return False
+def are_apart(level: Any, a: Any, b: Any) -> Any:
+    """Whether a code or a tag keeps two nodes apart."""
+    for row in range(level.codes.shape[0]):
+        code, other = level.codes[row, a], level.codes[row, b]
+        if code >= 0 and other >= 0 and code != other:
+            return True
+    for s in range(level.tag_starts[a], level.tag_starts[a + 1]):
+        for t in range(level.tag_starts[b], level.tag_starts[b + 1]):
+            if level.tags[s] == level.tags[t]:
+                return True
+    return False
+
+
+@kernel(inline=True)
+def is_open(level: Any, clusters: Any, v: Any, c: Any) -> Any:
+    """Whether v may move into cluster c, beside its edges."""
     for row in range(level.codes.shape[0]):
         code = level.codes[row, v]
         if code >= 0 and clusters.n_coded[row, c] > 0 and clusters.code[row, c] != code:
             return False
+    for t in range(level.tag_starts[v], level.tag_starts[v + 1]):
+        tag = level.tags[t]
+        # nodes of the tag and tagged nodes of the cluster side by side: the fewer ones tell
+        m, u = level.member_starts[tag], clusters.first[c]
+        while m < level.member_starts[tag + 1] and u >= 0:
+            if clusters.label[level.members[m]] == c:
+                return False
+            for s in range(level.tag_starts[u], level.tag_starts[u + 1]):
+                if level.tags[s] == tag:
+                    return False
+            m, u = m + 1, clusters.after[u]
     return True
 
 
 @kernel(inline=True)
-def put(level: Any, clusters: Any, v: Any, c: Any) -> None:
-    """Put a node into a cluster; writes `clusters`."""
-    clusters.label[v] = c
-    clusters.total[c] += level.size[v]
+def relocate(level: Any, clusters: Any, v: Any, to: Any) -> Any:
+    """Move a node into another cluster, -1: a new one, and return which; writes `clusters`."""
+    own, tagged = clusters.label[v], level.tag_starts[v] < level.tag_starts[v + 1]
+    clusters.total[own] -= level.size[v]
+    if clusters.total[own] <= 0.5:
+        clusters.free[clusters.n_free[0]] = own
+        clusters.n_free[0] += 1
+        clusters.total[own] = 0.0
+    if to < 0:
+        clusters.n_free[0] -= 1
+        to = clusters.free[clusters.n_free[0]]
+    clusters.label[v] = to
+    clusters.total[to] += level.size[v]
     for row in range(level.codes.shape[0]):
         if level.codes[row, v] >= 0:
-            clusters.code[row, c] = level.codes[row, v]
-            clusters.n_coded[row, c] += 1
-
-
-@kernel(inline=True)
-def take(level: Any, clusters: Any, v: Any) -> None:
-    """Take a node out of its cluster, whose label it keeps; writes `clusters`."""
-    c = clusters.label[v]
-    clusters.total[c] -= level.size[v]
-    for row in range(level.codes.shape[0]):
-        if level.codes[row, v] >= 0:
-            clusters.n_coded[row, c] -= 1
+            clusters.n_coded[row, own] -= 1
+            clusters.code[row, to] = level.codes[row, v]
+            clusters.n_coded[row, to] += 1
+    if tagged:
+        left, right, head = clusters.before[v], clusters.after[v], clusters.first[to]
+        if left >= 0:
+            clusters.after[left] = right
+        else:
+            clusters.first[own] = right
+        if right >= 0:
+            clusters.before[right] = left
+        if head >= 0:
+            clusters.before[head] = v
+        clusters.before[v], clusters.after[v], clusters.first[to] = -1, head, v
+    return to
 
 
 @kernel
@@ -137,20 +169,12 @@ def move_nodes(
             if c == own:
                 continue
             value = work.gain[c] + level.default * size * clusters.total[c]
-            if value > best and is_open(level, clusters, work, v, c):
+            if value > best and is_open(level, clusters, v, c):
                 best, at = value, c
         if not best > now + RELATIVE * (abs(best) + abs(now)):
             continue
         gained += best - now
-        take(level, clusters, v)
-        if clusters.total[own] <= 0.5:
-            clusters.free[clusters.n_free[0]] = own
-            clusters.n_free[0] += 1
-            clusters.total[own] = 0.0
-        if at < 0:
-            clusters.n_free[0] -= 1
-            at = clusters.free[clusters.n_free[0]]
-        put(level, clusters, v, at)
+        at = relocate(level, clusters, v, at)
         for e in range(level.starts[v], level.starts[v + 1]):
             u = level.ends[e]
             if clusters.label[u] != at and not waiting[u]:
@@ -182,11 +206,10 @@ def refine_clusters(
             if c == own or label[c] != label[v]:
                 continue
             value = work.gain[c] + level.default * size * inner.total[c]
-            if value > best and is_open(level, inner, work, v, c):
+            if value > best and is_open(level, inner, v, c):
                 best, at = value, c
         if at >= 0:
-            take(level, inner, v)
-            put(level, inner, v, at)
+            relocate(level, inner, v, at)
 
 
 @kernel
@@ -222,5 +245,5 @@ def contract_edges(
 
 def scratch_of(n: int) -> MoveScratch:
     """Room for n nodes."""
-    seen, barred, touched = np.zeros((3, n), dtype=np.int64)
-    return MoveScratch(np.zeros(n), seen, barred, touched, np.zeros(1, dtype=np.int64))
+    seen, touched = np.zeros((2, n), dtype=np.int64)
+    return MoveScratch(np.zeros(n), seen, touched, np.zeros(1, dtype=np.int64))

@@ -10,11 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from coterie._arrays import Index
-from coterie._compiled import SLICE, kernel
-from coterie.graph._correlation.moves import Level
+from coterie._compiled import SLICE, in_slices, kernel
+from coterie.graph._correlation.moves import Level, are_apart
 from coterie.graph._correlation.signed_graph import SignedGraph
 
 # Pairs that are not listed and remembered: 128 MB.
@@ -67,21 +65,15 @@ def _find_held(left: Any, a: Any, b: Any, n: Any, full: Any) -> Any:
     return slot
 
 
-@kernel(inline=True)
-def _vetoed(level: Any, a: Any, b: Any) -> Any:
-    """Whether a code or a tag keeps two units apart."""
-    for row in range(level.codes.shape[0]):
-        if (
-            level.codes[row, a] >= 0
-            and level.codes[row, b] >= 0
-            and level.codes[row, a] != level.codes[row, b]
-        ):
-            return True
-    for s in range(level.tag_starts[a], level.tag_starts[a + 1]):
-        for t in range(level.tag_starts[b], level.tag_starts[b + 1]):
-            if level.tags[s] == level.tags[t]:
-                return True
-    return False
+@kernel
+def pay_apart(level: Level, i: Any, j: Any, weight: Any, first: Any, last: Any) -> Any:
+    """Take the weight of pairs that attract and are apart all the same: all labels pay it; how much it is."""
+    paid = 0.0
+    for pair in range(first, last):
+        if weight[pair] > 0.0 and are_apart(level, i[pair], j[pair]):
+            paid += weight[pair]
+            weight[pair] = 0.0
+    return paid
 
 
 @kernel
@@ -106,7 +98,7 @@ def pack_triples(level: Level, left: _Left, order: Any, first: Any, tries: Any, 
                 a, b = min(left.ends[p], left.ends[q]), max(left.ends[p], left.ends[q])
                 most = min(left.listed[left.at[p]], left.listed[left.at[q]])
                 third = _find_listed(left, a, b)
-                if _vetoed(level, a, b):
+                if are_apart(level, a, b):
                     pass
                 elif third >= 0:
                     # attracting ones are kept above 0, repelling ones below
@@ -132,12 +124,10 @@ def pack_triples(level: Level, left: _Left, order: Any, first: Any, tries: Any, 
 def triple_packing(g: SignedGraph, rng: Any, most: int = 50_000_000) -> float:
     """A bound on the cost of all labels; about `most` triples are tried, in a random order."""
     i, j, weight = g.edges
-    by = np.lexsort((j, i))
-    i, j, weight = i[by], j[by], weight[by]
+    weight, value = weight.copy(), 0.0
+    for first, last in in_slices(len(i), 4):
+        value += float(pay_apart(g.level, i, j, weight, first, last))
     pull = np.flatnonzero(weight > 0)
-    # what attracts and is apart all the same is paid by all labels
-    apart = _apart(g.level, i[pull], j[pull])
-    value, pull = float(weight[pull[apart]].sum()), pull[~apart]
     end, other, at = (np.concatenate(ends) for ends in ((i[pull], j[pull]), (j[pull], i[pull]), (pull, pull)))
     by = np.lexsort((rng.permutation(len(end)), end))
     starts = np.searchsorted(end[by], np.arange(g.n + 1))
@@ -153,16 +143,3 @@ def triple_packing(g: SignedGraph, rng: Any, most: int = 50_000_000) -> float:
         packed, place = pack_triples(g.level, left, order, place, most // g.n, SLICE)
         value += float(packed)
     return value
-
-
-def _apart(level: Level, i: Index, j: Index) -> Any:
-    """Whether a code or a tag keeps the units of each pair apart."""
-    codes = level.codes
-    apart = ((codes[:, i] >= 0) & (codes[:, j] >= 0) & (codes[:, i] != codes[:, j])).any(axis=0)
-    if len(level.tags):
-        ones = np.ones(len(level.tags))
-        tagged = sparse.csr_matrix(
-            (ones, level.tags, level.tag_starts), (len(level.size), level.tags.max() + 1)
-        )
-        apart |= np.asarray(tagged[i].multiply(tagged[j]).sum(axis=1)).ravel() > 0
-    return apart

@@ -62,12 +62,11 @@ def solve_lp(g: SignedGraph, *, max_items: int = 300, cut: float = np.inf) -> Lp
     x, value, n_rows = np.ones((g.n, g.n)), 0.0, 0
     np.fill_diagonal(x, 0.0)
     for units in g.parts():
-        if len(units) > 1:
-            program = _program(g.only(units), max_items, cut)
-            while program.separate():
-                program.solve()
-            x[np.ix_(units, units)] = program.distances()
-            value, n_rows = value + program.value, n_rows + len(program.limit)
+        program = _program(g.only(units), max_items, cut)
+        while program.separate():
+            program.solve()
+        x[np.ix_(units, units)] = program.distances()
+        value, n_rows = value + program.value, n_rows + len(program.limit)
     return LpSolution(x, value, n_rows)
 
 
@@ -87,11 +86,8 @@ def solve_ilp(
     if n_clusters is not None:
         _check_table(g.n)
         return _prove(g, label, n_clusters, until, max_items)
-    best, value, bound, proven = np.empty(g.n, dtype=np.int64), 0.0, 0.0, True
+    best, value, bound, proven = np.arange(g.n), 0.0, 0.0, True
     for units in sorted(g.parts(), key=len):
-        if len(units) == 1:
-            best[units] = units
-            continue
         start = np.arange(len(units)) if label is None else np.unique(label[units], return_inverse=True)[1]
         part = _prove(g.only(units), start, None, until, max_items)
         # clusters are numbered by units: no two parts share a number
@@ -325,7 +321,8 @@ class _Program:
         """Labels by branch and bound that cost less than `value`; None: none do; empty: none were found.
 
         Attracting pairs alone are whole numbers: the rows make the others so. With k clusters it is y, one
-        variable for a unit and a cluster, that says where a unit is; unit u opens no cluster beyond u.
+        variable for a unit and a cluster, that says where a unit is; the u-th unit, those of much weight
+        first, opens no cluster beyond the u-th.
         """
         m, gap = len(self.i), value - self.relaxed + _BROKEN * self.scale
         # what costs more than the gap stays where it is: such labels are not cheaper
@@ -334,7 +331,8 @@ class _Program:
         price, whole, rules = self.weight / self.scale, self.weight > 0, []
         if k is not None:
             n_places = self.n * k
-            legal = np.arange(k) <= np.arange(self.n)[:, None]
+            much = np.bincount(np.append(self.i, self.j), np.tile(np.abs(self.weight), 2), self.n)
+            legal = np.arange(k) <= np.argsort(np.argsort(-much))[:, None]
             low, high = np.append(low, np.zeros(n_places)), np.append(high, legal.ravel())
             price, whole = np.append(price, np.zeros(n_places)), np.arange(m + n_places) >= m
             rules = self._places(k)

@@ -14,7 +14,8 @@ import numpy as np
 
 from coterie._arrays import Floats, Index
 from coterie._compiled import SLICE, kernel
-from coterie.graph._correlation.moves import Level
+from coterie.graph._correlation.moves import Clusters, Level, is_open, relocate
+from coterie.graph._correlation.search import clusters_of
 from coterie.graph._correlation.signed_graph import SignedGraph
 
 # A radius below one half: a program's vetoes are at distance 1 but for its rounding.
@@ -28,61 +29,44 @@ def trivial(g: SignedGraph) -> Index:
 
 
 @kernel
-def take_pivots(level: Level, order: Any, label: Any, marks: Any, state: Any, steps: Any) -> None:
-    """Make clusters of pivots in `order` and their attracting neighbours; writes the last three arrays.
+def take_pivots(
+    level: Level, clusters: Clusters, order: Any, first: Any, taken: Any, barred: Any, steps: Any
+) -> Any:
+    """Make clusters of pivots in `order`, from `first` on, and their attracting neighbours.
 
-    `marks`: by unit and by tag the last cluster that is closed to it, and the codes of this one; `state`: the
-    place in the order, the number of clusters, and whether pairs are vetoed. Stops after some `steps`.
+    Writes `clusters`, who is `taken`, and the last pivot to which units are `barred` by edges (nothing to
+    look at if it is empty). Stops after some `steps`, and returns where.
     """
-    barred, tagged, code = marks
-    while state[0] < len(order) and steps > 0:
-        pivot = order[state[0]]
-        state[0] += 1
-        if label[pivot] >= 0:
+    while first < len(order) and steps > 0:
+        pivot = order[first]
+        first += 1
+        if taken[pivot]:
             continue
-        c = state[1]
-        state[1] += 1
-        code[:] = -1
-        first = level.starts[pivot]
-        steps -= level.starts[pivot + 1] - first + 1
-        for e in range(first - 1, level.starts[pivot + 1]):  # the pivot, then its neighbours
-            v = pivot if e < first else level.ends[e]
-            if label[v] >= 0 or barred[v] == c:
+        taken[pivot] = True
+        steps -= level.starts[pivot + 1] - level.starts[pivot] + 1
+        for e in range(level.starts[pivot], level.starts[pivot + 1]):
+            v = level.ends[e]
+            if taken[v] or not level.excess[e] + level.default * level.size[pivot] * level.size[v] > 0.0:
                 continue
-            if e >= first and not level.excess[e] + level.default * level.size[pivot] * level.size[v] > 0.0:
+            if (len(barred) > 0 and barred[v] == pivot) or not is_open(level, clusters, v, pivot):
                 continue
-            fits = True
-            for t in range(level.tag_starts[v], level.tag_starts[v + 1]):
-                fits = fits and tagged[level.tags[t]] != c
-            for row in range(level.codes.shape[0]):
-                fits = fits and (level.codes[row, v] < 0 or code[row] < 0 or code[row] == level.codes[row, v])
-            if not fits:
-                continue
-            label[v] = c
-            for t in range(level.tag_starts[v], level.tag_starts[v + 1]):
-                tagged[level.tags[t]] = c
-            for row in range(level.codes.shape[0]):
-                if level.codes[row, v] >= 0:
-                    code[row] = level.codes[row, v]
-            if not state[2]:
-                continue
-            for f in range(level.starts[v], level.starts[v + 1]):
-                if level.excess[f] == -np.inf:
-                    barred[level.ends[f]] = c
+            relocate(level, clusters, v, pivot)
+            taken[v] = True
+            if len(barred) > 0:
+                for f in range(level.starts[v], level.starts[v + 1]):
+                    if level.excess[f] == -np.inf:
+                        barred[level.ends[f]] = pivot
+    return first
 
 
 def pivot(g: SignedGraph, order: Index) -> Index:
     """Pivots in an order, each with all attracting neighbours that are left (Ailon, Charikar and Newman)."""
-    level = g.level
-    label, state = (
-        np.full(g.n, -1, dtype=np.int64),
-        np.array([0, 0, np.isneginf(level.excess).any()], dtype=np.int64),
-    )
-    sizes = g.n, len(level.member_starts), len(level.codes)
-    marks = tuple(np.full(size, -1, dtype=np.int64) for size in sizes)
-    while state[0] < g.n:
-        take_pivots(level, order, label, marks, state, SLICE)
-    return label
+    clusters, taken, place = clusters_of(g.level, np.arange(g.n)), np.zeros(g.n, dtype=np.bool_), 0
+    barred = np.full(g.n if np.isneginf(g.level.excess).any() else 0, -1, dtype=np.int64)
+    while place < g.n:
+        place = take_pivots(g.level, clusters, order, place, taken, barred, SLICE)
+    # clusters are numbered in the order of their pivots
+    return np.unique(np.argsort(order)[clusters.label], return_inverse=True)[1]
 
 
 def cautious(g: SignedGraph, delta: float = 1 / 44) -> Index:
@@ -118,7 +102,7 @@ def _clean_cluster(pull: Any, left: Any, delta: float) -> Index | None:
     return None
 
 
-def _carve(n: int, order: Index, take: Callable[[Any, Index], Index]) -> Index:
+def carve(n: int, order: Index, take: Callable[[Any, Index], Index]) -> Index:
     """Clusters of the next unit left in `order` and those that it takes of the others left."""
     label = np.full(n, -1, dtype=np.int64)
     for u in order:
@@ -138,18 +122,17 @@ def cgw(g: SignedGraph, x: Floats, order: Index) -> Index:
         near = others[x[u, others] < _HALF]
         return near if len(near) and x[u, near].mean() < 0.25 else near[:0]
 
-    return _carve(g.n, order, take)
+    return carve(g.n, order, take)
 
 
 def lp_pivot(g: SignedGraph, x: Floats, rng: Any) -> Index:
     """Random pivots; each unit that is left joins with probability 1 - x (Ailon, Charikar and Newman)."""
-    apart = None if g.is_free else np.isneginf(g.weights())
 
     def take(u: Any, others: Index) -> Index:
         taken = others[rng.uniform(size=len(others)) < 1.0 - x[u, others]]
-        return taken if apart is None else _compatible(apart, np.append(u, taken))
+        return taken if g.is_free else _compatible(g.vetoes, np.append(u, taken))
 
-    return _carve(g.n, rng.permutation(g.n), take)
+    return carve(g.n, rng.permutation(g.n), take)
 
 
 def region(g: SignedGraph, x: Floats, c: float | str = "auto", order: Index | None = None) -> Index:
@@ -185,7 +168,7 @@ def region(g: SignedGraph, x: Floats, c: float | str = "auto", order: Index | No
                 return units[: place + 1]
         return units
 
-    return _carve(g.n, order, take)
+    return carve(g.n, order, take)
 
 
 def split_conflicts(g: SignedGraph, label: Index) -> Index:
@@ -196,11 +179,11 @@ def split_conflicts(g: SignedGraph, label: Index) -> Index:
     label = np.unique(label, return_inverse=True)[1]
     if g.allows(label):
         return label
-    apart, found, n_clusters = np.isneginf(g.weights()), np.empty_like(label), 0
+    found, n_clusters = np.empty_like(label), 0
     for c in range(label.max() + 1):
         rest = np.flatnonzero(label == c)
         while len(rest):
-            taken = _compatible(apart, rest)
+            taken = _compatible(g.vetoes, rest)
             found[taken] = n_clusters
             n_clusters, rest = n_clusters + 1, np.setdiff1d(rest, taken)
     return found

@@ -18,7 +18,7 @@ from coterie.graph._correlation.programs import solve_ilp, solve_lp
 from coterie.graph._correlation.roundings import cautious, cgw, lp_pivot, pivot, region, trivial
 from coterie.graph._correlation.search import improve_partition
 from coterie.graph._correlation.signed_graph import SignedGraph
-from coterie.graph._correlation.small_parts import MOST_NODES, best_partition
+from coterie.graph._correlation.small_parts import best_small_parts
 from coterie.graph._correlation.two_clusters import sdp_rounding, sdp_vectors, two
 
 # Units up to which "auto" solves the linear program for the bound; above the second one start is made.
@@ -53,7 +53,7 @@ class Run:
         self._lp: Any = None
         self._bound: float | None = None  # of the integer program
         self._proven = False  # or the time was over
-        self._small: Any = None  # what small parts cost at best, and the units of the others
+        self._small: Any = []  # what small parts cost at best, and the units of the others
         self._algorithm, self._k = model.algorithm, model.n_clusters
         starts = 1 if graph.n > _ONE_START_ABOVE else _STARTS
         starts = starts if model.n_init == "auto" else model.n_init
@@ -120,65 +120,43 @@ class Run:
 
     def finish(self, best: Ended) -> Ended:
         """Small parts and integer programs, beginning with the best start."""
-        label = best.label
-        if self._algorithm == "auto" and self._k is None:
-            label = self._small_parts(label)
-        elif self._algorithm == "exact":
+        graph, label = self._graph, best.label
+        if self._algorithm in ("auto", "exact") and self._k is None:
+            label, *self._small = best_small_parts(graph, label)
+        if self._algorithm == "exact":
             left = None if math.isinf(self._until) else max(1.0, self._until - time.monotonic())
-            found = solve_ilp(self._graph, label, n_clusters=self._k, time_limit=left)
-            label, self._bound, self._proven = found.label, found.bound, found.proven
-        cost = self._graph.cost(label)
+            cost, rest = self._small or (0.0, np.arange(graph.n))
+            found = solve_ilp(graph.only(rest), label[rest], n_clusters=self._k, time_limit=left)
+            label[rest] = 2 * graph.n + found.label
+            self._bound, self._proven = cost + found.bound, found.proven
+        cost = graph.cost(label)
         if cost < best.objective:
             best = best._replace(label=label, objective=cost, history=[*best.history, cost])
         return best
 
-    def _small_parts(self, label: Index) -> Index:
-        """Labels that are the best in small parts; keeps what is said of these."""
-        graph = self._graph
-        label, cost, others = label.copy(), 0.0, []
-        number = graph.n  # labels beyond those in use
-        for units in graph.parts():
-            if len(units) == 1:
-                continue
-            if len(units) > MOST_NODES:
-                others.append(units)
-                continue
-            part = graph.only(units)
-            now = part.cost(np.unique(label[units], return_inverse=True)[1])
-            if now > 0:
-                best = best_partition(part.weights())
-                least = part.cost(best)
-                if least < now * (1.0 - 1e-12):
-                    label[units] = number + best
-                    number += len(units)
-                    now = least
-            cost += now
-        self._small = cost, np.concatenate(others) if others else np.empty(0, dtype=np.int64)
-        return label
-
     def bound(self, best: Ended) -> tuple[str | None, float]:
         """A lower bound on the cost of the graph, and how it was found."""
-        model, graph = self._model, self._graph
-        if model.bound is None:
+        wanted, graph = self._model.bound, self._graph
+
+        def named(name: str, value: float, rounding: float = 1e-9) -> tuple[str, float]:
+            return ("exact" if value >= best.objective * (1.0 - rounding) else name), value
+
+        if wanted is None:
             return None, 0.0
         if self._bound is not None:
-            proven = self._bound >= best.objective * (1.0 - 1e-9)
-            return ("exact" if proven else "lp"), self._bound
-        if model.bound == "pairs":
+            return named("lp", self._bound)
+        if wanted == "pairs":
             return "pairs", 0.0
-        if self._small is None:
-            self._small_parts(best.label)
-        cost, rest = self._small
+        cost, rest = self._small or best_small_parts(graph, best.label)[1:]
         if not len(rest):
-            return ("exact" if cost >= best.objective * (1.0 - 1e-9) else "lp"), cost
-        others = graph.only(rest)
-        largest = max(len(units) for units in others.parts())
-        weight = graph.edges[2]
+            return named("lp", cost)
+        others, weight = graph.only(rest), graph.edges[2]
+        largest = np.bincount(others.part).max()
         # beside weights far above the cost the value of a program is not exact enough
         solved = self._lp is not None and np.abs(weight[np.isfinite(weight)]).max() <= 1e3 * best.objective
-        if model.bound == "lp" or (model.bound == "auto" and (solved or largest <= _LP_UNITS)):
+        if wanted == "lp" or (wanted == "auto" and (solved or largest <= _LP_UNITS)):
             value = self._lp.value if solved else cost + solve_lp(others, cut=best.objective).value
-            return ("exact" if value >= best.objective * (1.0 - 1e-6) else "lp"), value
+            return named("lp", value, rounding=1e-6)
         return "packing", cost + triple_packing(others, self._rng)
 
     def guarantee(self, advice: Any, soft: bool) -> float | None:
@@ -193,7 +171,7 @@ class Run:
             return None
         if self._algorithm in _AGREEMENTS:
             return _AGREEMENTS[self._algorithm]
-        n = advice.n_items
+        n = advice.net.shape[0]
         all_listed = advice.net.nnz == n * (n - 1)
         if (all_listed or advice.default == -1) and (np.abs(advice.net.data) == 1).all():
             return _COMPLETE.get(self._algorithm)

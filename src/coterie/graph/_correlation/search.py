@@ -82,9 +82,16 @@ def clusters_of(level: Level, label: Index) -> Clusters:
         named = codes >= 0
         code[row, label[named]] = codes[named]
         n_coded[row] = np.bincount(label[named], minlength=n)
-    used = np.bincount(label, minlength=n) > 0
-    free = np.concatenate([np.flatnonzero(~used)[::-1], np.zeros(used.sum(), dtype=np.int64)])
-    return Clusters(label.copy(), total, code, n_coded, free, np.array([n - used.sum()]))
+    first, after, before = np.full((3, n), -1, dtype=np.int64)
+    tagged = np.flatnonzero(np.diff(level.tag_starts))
+    tagged = tagged[np.argsort(label[tagged], kind="stable")]
+    same = label[tagged[1:]] == label[tagged[:-1]]
+    after[tagged[:-1][same]], before[tagged[1:][same]] = tagged[1:][same], tagged[:-1][same]
+    heads = tagged[before[tagged] < 0]
+    first[label[heads]] = heads
+    empty = np.flatnonzero(np.bincount(label, minlength=n) == 0)[::-1]
+    free = np.concatenate([empty, np.zeros(n - len(empty), dtype=np.int64)])
+    return Clusters(label.copy(), total, code, n_coded, first, after, before, free, np.array([len(empty)]))
 
 
 def contract(level: Level, part: Index, work: Any) -> Level:

@@ -17,8 +17,12 @@ from scipy.sparse.csgraph import connected_components
 
 from coterie._arrays import Floats, Index
 from coterie.constraints import Constraints
+from coterie.constraints._model import StatedPairs
 from coterie.graph._correlation.moves import Level
 from coterie.graph._correlation.search import tag_tables
+
+# Sums of weights are below this, so that none is infinite.
+_MOST_WEIGHT = 1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,109 +65,125 @@ class SignedGraph:
         table = level.default * np.outer(level.size, level.size)
         i, j, weight = self.edges
         table[i, j] = table[j, i] = weight
-        for codes in level.codes:
-            named = np.flatnonzero(codes >= 0)
-            differ = codes[named][:, None] != codes[named]
-            a, b = np.nonzero(differ)
-            table[named[a], named[b]] = -np.inf
-        for tag in range(len(level.member_starts) - 1):
-            members = level.members[level.member_starts[tag] : level.member_starts[tag + 1]]
+        for code in level.codes:
+            table[(code[:, None] >= 0) & (code >= 0) & (code[:, None] != code)] = -np.inf
+        for members in np.split(level.members, level.member_starts[1:-1]):
             table[np.ix_(members, members)] = -np.inf
         np.fill_diagonal(table, 0.0)
         return table
 
+    @cached_property
+    def vetoes(self) -> Any:
+        """Which units are apart, as a table."""
+        return np.isneginf(self.weights())
+
+    @cached_property
+    def _dear(self) -> tuple[Floats, Floats]:
+        """What each listed pair costs parted, and joined beyond what all joined pairs cost."""
+        i, j, weight = self.edges
+        weight, size = np.where(np.isfinite(weight), weight, 0.0), self.level.size
+        return np.maximum(weight, 0.0), np.maximum(-weight, 0.0) + self.level.default * size[i] * size[j]
+
     def cost(self, label: Index) -> float:
         """What labels of units cost; they must keep apart what is apart."""
-        i, j, weight = self.edges
-        same = label[i] == label[j]
-        finite = np.isfinite(weight)
-        parted = weight[finite & ~same & (weight > 0)].sum()
-        # pairs that are not listed repel: all pairs within clusters, less those that are listed
-        level = self.level
-        held, own = np.bincount(label, level.size), np.bincount(label, level.size**2)
-        within = 0.5 * (held**2 - own).sum()
-        listed = (level.size[i] * level.size[j])[same].sum()
-        return float(parted - weight[finite & same & (weight < 0)].sum() - level.default * (within - listed))
+        (i, j, _), (parted, joined), size = self.edges, self._dear, self.level.size
+        listed = np.where(label[i] == label[j], joined, parted).sum()
+        within = 0.5 * (np.bincount(label, size) ** 2 - np.bincount(label, size**2)).sum()
+        return float(listed - self.level.default * within)
 
     def allows(self, label: Index) -> bool:
-        """Whether labels keep apart what is apart."""
-        level, (i, j, weight) = self.level, self.edges
-        if np.isneginf(weight[label[i] == label[j]]).any():
-            return False
-        for codes in level.codes:
-            named = codes >= 0
-            pairs = np.unique(np.column_stack([label[named], codes[named]]), axis=0)
-            if len(np.unique(pairs[:, 0])) < len(pairs):
-                return False
-        owner = np.repeat(np.arange(self.n), np.diff(level.tag_starts))
-        carried = np.column_stack([label[owner], level.tags])
-        return len(np.unique(carried, axis=0)) == len(carried)
+        """Whether labels keep apart what is apart; without a veto no table is made."""
+        return self.is_free or not (self.vetoes & (label[:, None] == label)).any()
 
-    def parts(self) -> list[Index]:
-        """Units that attracting pairs hang together; in some best labels no cluster reaches beyond one."""
+    @cached_property
+    def part(self) -> Index:
+        """By attracting pairs units hang together in parts; in some best labels no cluster reaches beyond."""
         i, j, weight = self.edges
         pull = weight > 0
         graph = sparse.coo_matrix((np.ones(pull.sum(), dtype=bool), (i[pull], j[pull])), (self.n, self.n))
-        part = connected_components(graph, directed=False)[1]
-        order = np.argsort(part, kind="stable")
-        return np.split(order, np.flatnonzero(np.diff(part[order])) + 1)
+        return np.asarray(connected_components(graph, directed=False)[1])
+
+    def parts(self) -> list[Index]:
+        """The units of each part of more than one."""
+        size = np.bincount(self.part)
+        order = np.argsort(self.part, kind="stable")
+        order = order[size[self.part[order]] > 1]
+        return np.split(order, np.cumsum(size[size > 1])[:-1]) if len(order) else []
 
     def only(self, units: Index) -> SignedGraph:
         """The graph among some units, in their order, each an item of its own."""
-        # nothing here may take the time of the whole graph: parts come by the ten thousand
-        level, by = self.level, np.argsort(units, kind="stable")
-        row, at = _entries(level.starts, units)
-        column = by[np.searchsorted(units, level.ends[at], sorter=by).clip(max=len(units) - 1)]
-        kept = units[column] == level.ends[at]
-        edges = level.excess[at[kept]], (row[kept], column[kept])
-        small = replace_edges(level, sparse.csr_matrix(edges, (len(units), len(units))))._replace(
-            size=level.size[units],
-            codes=np.ascontiguousarray(level.codes[:, units]),
+        if np.array_equal(units, np.arange(self.n)):
+            return self
+        level, place = self.level, np.full(self.n, -1)
+        place[units] = np.arange(len(units))
+        owner = place[np.repeat(np.arange(self.n), np.diff(level.tag_starts))]
+        tags, n_tags = (owner[owner >= 0], level.tags[owner >= 0]), len(level.member_starts) - 1
+        edges = sparse.csr_matrix((level.excess, level.ends, level.starts), (self.n, self.n))
+        return SignedGraph(
+            Level(
+                *_csr(edges[units][:, units].sorted_indices()),
+                level.size[units],
+                level.default,
+                np.ascontiguousarray(level.codes[:, units]),
+                *tag_tables(*tags, len(units), n_tags),
+            ),
+            np.arange(len(units)),
         )
-        owner, at = _entries(level.tag_starts, units)
-        found, tag = np.unique(level.tags[at], return_inverse=True)
-        tags = tag_tables(owner, tag, len(units), len(found))
-        names = ("tag_starts", "tags", "member_starts", "members")
-        return SignedGraph(small._replace(**dict(zip(names, tags, strict=True))), np.arange(len(units)))
 
 
-def _entries(starts: Index, units: Index) -> tuple[Index, Index]:
-    """The entries of some units in lists one after the other: the place of the unit, that of the entry."""
-    length = starts[units + 1] - starts[units]
-    owner = np.repeat(np.arange(len(units)), length)
-    return owner, np.arange(len(owner)) + (starts[units] - np.cumsum(length) + length)[owner]
+def _csr(matrix: Any) -> tuple[Index, Index, Floats]:
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
 
 
-def replace_edges(level: Level, matrix: Any) -> Level:
-    """The same level with other edges, a symmetric CSR matrix."""
-    return level._replace(
-        starts=matrix.indptr.astype(np.int64), ends=matrix.indices.astype(np.int64), excess=matrix.data
-    )
+def refuse_huge(weights: Any, name: str, beside: float = 0.0) -> None:
+    """Refuse finite numbers whose sums are none; `beside` is the size of others."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.abs(np.where(np.isinf(weights), 0.0, weights)).sum() + beside
+    if not total < _MOST_WEIGHT:
+        raise ValueError(
+            f"the weights of {name} add up to infinity, or nearly so; divide them all by one number."
+        )
 
 
-def signed_graph(weights: Any, default: float, hard: Constraints) -> SignedGraph:
+def signed_graph(weights: Any, default: float, hard: Constraints, votes: Any = None) -> SignedGraph:
     """Contract weights of items (symmetric CSR, no diagonal) by what must hold.
 
-    A stored pair weighs its value, 0 too; all others weigh `default`.
+    A stored pair weighs its value, 0 too; all others weigh `default`. `votes` are pairs and what they weigh
+    beside.
     """
-    known = hard.contracted
+    known, cells = hard.contracted, weights.tocoo()
     unit, n = np.asarray(known.component, dtype=np.int64), known.n_components
-    matrix = weights.tocoo()
-    a, b = unit[matrix.row], unit[matrix.col]
-    apart, _ = known.edges()
-    excess = np.where(a == b, 0.0, matrix.data - default)
-    i, j = np.concatenate([a, *apart.T]), np.concatenate([b, *apart.T[::-1]])
+    i, j, total, excess = cells.row, cells.col, cells.data, cells.data - default
+    if votes is not None:
+        (a, b), extra = votes[0].T, votes[1]
+        ends = np.concatenate([i, a, b]), np.concatenate([j, b, a])
+        # what a pair weighs in all, and whether it is listed: else it weighs the default, too
+        total, listed = (
+            sparse.coo_matrix((np.concatenate([first, rest, rest]), ends), weights.shape).tocsr()
+            for first, rest in ((cells.data, extra), (np.ones(len(i)), np.zeros(len(extra))))
+        )
+        excess, cells = total.data - default * listed.data, total.tocoo()
+        i, j, total = cells.row, cells.col, total.data
+    refuse_huge(total, "pairs", beside=-default * len(unit) ** 2)
+    apart = known.edges()[0]
     excess = np.concatenate([excess, np.full(2 * len(apart), -np.inf)])
-    outer = i != j
-    merged = sparse.coo_matrix((excess[outer], (i[outer], j[outer])), (n, n)).tocsr()
-    size = np.bincount(unit, minlength=n).astype(np.float64)
-    tags = tag_tables(
-        np.asarray(known.clique_nodes, dtype=np.int64),
-        np.asarray(known.clique_of(), dtype=np.int64),
-        n,
-        int(np.max(known.clique_of(), initial=-1)) + 1,
-    )
-    empty = np.empty(0, dtype=np.int64)
+    a, b = np.concatenate([unit[i], *apart.T]), np.concatenate([unit[j], *apart.T[::-1]])
+    outer = a != b
+    merged = sparse.coo_matrix((excess[outer], (a[outer], b[outer])), (n, n)).tocsr()
+    cliques = np.asarray(known.clique_of(), dtype=np.int64)
+    nodes = np.asarray(known.clique_nodes, dtype=np.int64)
     codes = np.asarray(known.part_codes(), dtype=np.int64).reshape(-1, n)
-    level = Level(empty, empty, empty, size, float(default), codes, *tags)
-    return SignedGraph(replace_edges(level, merged), unit)
+    tags = tag_tables(nodes, cliques, n, int(np.max(cliques, initial=-1)) + 1)
+    size = np.bincount(unit, minlength=n).astype(np.float64)
+    return SignedGraph(Level(*_csr(merged), size, float(default), codes, *tags), unit)
+
+
+def votes_of(pairs: StatedPairs, weight: float = 1.0) -> tuple[Index, Floats]:
+    """Stated pairs as `signed_graph` takes them: what is stated twice has two."""
+    return pairs.ij, weight * np.where(pairs.cannot, -pairs.strength, pairs.strength)
+
+
+def graph_of_pairs(n: int, hard: Constraints, *votes: tuple[Index, Floats]) -> SignedGraph:
+    """The graph in which votes are all there is."""
+    pairs, weight = (np.concatenate(parts) for parts in zip(*votes, strict=True))
+    return signed_graph(sparse.csr_matrix((n, n)), 0.0, hard, (pairs, weight))

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from coterie._arrays import Floats, Index
 from coterie._compiled import in_slices, kernel
-from coterie.graph._correlation.moves import RELATIVE, Level, is_open, put, scratch_of, take, weigh
+from coterie.graph._correlation.moves import RELATIVE, Level, is_open, relocate, scratch_of, weigh
 from coterie.graph._correlation.search import clusters_of, contract
 from coterie.graph._correlation.signed_graph import SignedGraph
 
@@ -112,7 +112,7 @@ def move_voters(
                 value -= votes.n_columns * size * clusters.total[c]
             if c == own:
                 now = value - votes.inner[v]
-            elif value > best and tally.listed[c] and is_open(level, clusters, work, v, c):
+            elif value > best and tally.listed[c] and is_open(level, clusters, v, c):
                 best, to = value, c
         if not best > now + RELATIVE * (abs(best) + abs(now)):
             free = level.starts[v] == level.starts[v + 1] and level.tag_starts[v] == level.tag_starts[v + 1]
@@ -126,18 +126,11 @@ def move_voters(
         gained += best - now
         if clusters.total[own] > tally.small or (to >= 0 and clusters.total[to] + size > tally.small):
             tally.moved[0] += size
-        take(level, clusters, v)
         if tally.listed[own]:
             _change(votes, tally, v, own, -1)
-        if clusters.total[own] <= 0.5:
-            clusters.free[clusters.n_free[0]] = own
-            clusters.n_free[0] += 1
-            clusters.total[own] = 0.0
-        if to < 0:
-            clusters.n_free[0] -= 1
-            to = clusters.free[clusters.n_free[0]]
+        alone, to = to < 0, relocate(level, clusters, v, to)
+        if alone:
             tally.listed[to] = tally.every[0]
-        put(level, clusters, v, to)
         if tally.listed[to]:
             _change(votes, tally, v, to, 1)
     return gained
@@ -170,9 +163,8 @@ def join_legally(level: Level, clusters: Any, work: Any, target: Any) -> None:
         c = target[v]
         weigh(level, clusters.label, work, v)
         apart = work.seen[c] == work.stamp[0] and work.gain[c] == -np.inf
-        if c != v and not apart and is_open(level, clusters, work, v, c):
-            take(level, clusters, v)
-            put(level, clusters, v, c)
+        if c != v and not apart and is_open(level, clusters, v, c):
+            relocate(level, clusters, v, c)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,12 +221,16 @@ class Ballot:
         weigh_pairs(self.votes, u, nodes, joined, known if self.missing else known[:0], mark)
         return joined, known if self.missing else self.n_columns * self.level.size[u] * self.level.size[nodes]
 
+    def net_of(self, u: int, nodes: Index) -> Any:
+        """What u weighs with each of some nodes by votes."""
+        joined, known = self.pairs(u, nodes)
+        return 2.0 * joined - known
+
     def net(self) -> Floats:
         """All weights of nodes by nodes, and minus infinity where two are apart."""
         table = SignedGraph(self.level, np.arange(self.n)).weights()
         for u in range(self.n):
-            joined, known = self.pairs(u, np.arange(u + 1, self.n))
-            table[u, u + 1 :] += 2 * joined - known
+            table[u, u + 1 :] += self.net_of(u, np.arange(u + 1, self.n))
             table[u + 1 :, u] = table[u, u + 1 :]
         return table
 

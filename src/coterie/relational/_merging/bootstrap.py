@@ -101,11 +101,14 @@ def unite_bins(begin: Index, bin_of: Index, unit: Index, n_bins: int, v: Vetoes)
         n_before = 0
         for e in range(begin[j], begin[j + 1]):
             t = head[bin_of[e]]
-            while t >= 0:
-                before[n_before] = member[t]
+            while t >= 0:  # each bin is in order already
+                at = n_before
+                while at > 0 and before[at - 1] > member[t]:
+                    before[at] = before[at - 1]
+                    at -= 1
+                before[at] = member[t]
                 n_before += 1
                 t = following[t]
-        before[:n_before].sort()
         for s in range(n_before):
             a = find(v.parent, unit[before[s]])
             b = find(v.parent, unit[j])

@@ -101,15 +101,17 @@ def _is_missing(value: Any) -> bool:
 
 
 def _read_lists(lists: list[list[Any]], n: int) -> Contexts:
-    record = np.array([row for one in lists for row in one])
     of = np.repeat(np.arange(len(lists)), [len(one) for one in lists])
-    if len(record) and record.dtype.kind not in "iu":
-        raise ValueError(f"contexts as lists hold row numbers; got {record[0]!r} in context {of[0]}.")
+    rows = [row for one in lists for row in one]
+    for h, row in zip(of.tolist(), rows, strict=True):
+        if isinstance(row, bool | np.bool_) or not isinstance(row, int | np.integer):
+            raise ValueError(f"contexts as lists hold row numbers; got {row!r} in context {h}.")
+    record = np.array(rows, dtype=np.int64)
     outside = np.flatnonzero((record < 0) | (record >= n))
     if len(outside):
         at = int(outside[0])
         raise ValueError(f"context {of[at]} holds row {record[at]}, but X has rows 0 to {n - 1}.")
-    return _by_context(of, record.astype(np.int64), range(len(lists)), n)
+    return _by_context(of, record, range(len(lists)), n)
 
 
 def _by_context(of: Index, record: Index, names: Sequence[Any], n: int) -> Contexts:

@@ -189,6 +189,7 @@ def decide_pairs(
     fixed = (similar.group, as_csr(between_groups(similar)), of, as_csr(held), reach, best)
     for begin, end in in_slices(len(i), int(100 * (1 + sizes.mean() ** 2)) if len(sizes) else 1):
         relate.for_work(100 * (end - begin))(begin, end, i, j, *fixed, relational)
+    relational = np.round(relational * 2.0**30) / 2.0**30  # ties do not depend on the order of sums
     score = (1.0 - alpha) * attribute + alpha * relational
     if missing_context == "fallback":
         alone = np.diff(beside.indptr) == 0

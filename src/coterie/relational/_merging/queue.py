@@ -203,15 +203,18 @@ def unmark_similar(own: int, g: Groups) -> None:
 
 
 @kernel
-def meet(k: int, low: int, alpha: float, q: Queue, c: Counters, u: Clusters, g: Groups, p: Pairs) -> None:
-    """Keep and queue all similar clusters from number `low` on that have a neighbour in common with k."""
+def meet(k: int, alpha: float, q: Queue, c: Counters, u: Clusters, g: Groups, p: Pairs) -> None:
+    """Keep and queue all similar clusters that have a neighbour in common with k; `u.into` is read only.
+
+    Before the first merge each pair is met from its lesser end.
+    """
     n_touched = 0
     e = u.head[k]
     while e >= 0:
         t = u.head[find(u.into, u.to[e])]
         while t >= 0:
             other = find(u.into, u.to[t])
-            if other != k and other >= low:
+            if other > k or (other != k and c.merges[0] > 0):
                 if u.met[other] == 0:
                     u.touched[n_touched] = other
                     n_touched += 1
@@ -260,7 +263,7 @@ def meet_some(
         c.need[0] = min(room, n)
         if c.need[0] > min(p.common.shape[0] - c.pairs[0], q.key.shape[0] - c.queue[0]):
             return k
-        meet(k, k, alpha, q, c, u, g, p)
+        meet(k, alpha, q, c, u, g, p)
         steps -= room + 1
         k += 1
     c.need[0] = 0
@@ -487,7 +490,7 @@ def merge(
     join_groups(i, j, linkage, apart_alone, alpha, q, c, u, g)
     u.size[i] += u.size[j]
     u.root[i] = unite(u.root[i], u.root[j], v)
-    meet(i, 0, alpha, q, c, u, g, p)
+    meet(i, alpha, q, c, u, g, p)
 
 
 # ---- the loop -----------------------------------------------------------------------------------------

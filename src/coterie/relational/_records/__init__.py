@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from coterie._lazy import attach
 
 if TYPE_CHECKING:
-    from coterie.relational._records.columns import Column, Records, read_records
+    from coterie.relational._records.columns import ComparedColumn, Records, read_records
     from coterie.relational._records.comparators import COMPARATORS
     from coterie.relational._records.similar_rows import (
         Similar,

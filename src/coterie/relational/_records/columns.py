@@ -24,11 +24,10 @@ from coterie.relational._records.person_names import PersonName, parse_name
 from coterie.relational._records.strings import WordWeights
 
 Comparator = str | Callable[[Any, Any], float]
-_TEXTUAL = ("jaro-winkler", "soft-tfidf", "tokens", "person-name")
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class ComparedColumn:
     """What is compared of one column, and how."""
 
     name: str | int
@@ -72,7 +71,7 @@ class Records:
     row: Index  # (n,) distinct row of each record
     first: Index  # (n_rows,) first record of each distinct row
     blank: NDArray[np.bool_]  # (n_rows,) nothing to compare
-    columns: tuple[Column, ...]
+    columns: tuple[ComparedColumn, ...]
 
 
 def read_records(X: Any, columns: Mapping[Any, Any] | None = None) -> Records:
@@ -89,7 +88,7 @@ def read_records(X: Any, columns: Mapping[Any, Any] | None = None) -> Records:
         first_record[code[present][::-1]] = present[::-1]
         count = np.bincount(code[present], minlength=len(values))
         comparator = _usual_comparator(values) if comparator is None else comparator
-        column = Column(name, comparator, weight, code[first], values, count, first_record)
+        column = ComparedColumn(name, comparator, weight, code[first], values, count, first_record)
         _check_values(column)
         read.append(column)
     blank = np.all([column.code < 0 for column in read], axis=0)
@@ -109,7 +108,7 @@ def as_text(value: Any) -> str:
 def _read_cells(X: Any) -> dict[str | int, Any]:
     """The cells of each column, by its name or number."""
     if hasattr(type(X), "columns"):
-        cells: dict[Any, Any] = dict(frame_columns(X))
+        cells: dict[Any, Any] = _cells_of_frame(X)
         shape = (len(next(iter(cells.values()), [])), len(cells))
     else:
         array = _as_array(X)
@@ -124,6 +123,23 @@ def _read_cells(X: Any) -> dict[str | int, Any]:
     return cells
 
 
+def _cells_of_frame(frame: Any) -> dict[Any, list[Any]]:
+    """The cells of each column of a frame, missing ones None; a name may be a number, as pandas has it."""
+    import narwhals as nw
+
+    try:
+        known = nw.from_native(frame)
+    except TypeError:
+        raise TypeError(
+            f"the records are a {type(frame).__name__}, which is no data frame that we know."
+        ) from None
+    names = known.collect_schema().names()
+    if any(isinstance(name, tuple) for name in names):
+        raise TypeError("the columns of X have names of several levels; give each column one name.")
+    renamed = known.select(*(nw.col(name).alias(str(at)) for at, name in enumerate(names)))
+    return dict(zip(names, frame_columns(renamed.to_native()).values(), strict=True))
+
+
 def _as_array(X: Any) -> NDArray[Any]:
     """A table that is no frame, as an array of two dimensions."""
     if hasattr(X, "tocoo"):
@@ -134,38 +150,22 @@ def _as_array(X: Any) -> NDArray[Any]:
         raise TypeError(
             f"the records are {type(X).__name__}; give a data frame, an array, a list of rows or of strings."
         )
-    if hasattr(X, "__array__"):
-        array = np.asarray(X)
-    else:
-        rows = list(X)
-        if any(isinstance(row, str) for row in rows):
-            array = np.empty(len(rows), dtype=object)
-            array[:] = rows
-        else:
-            array = _of_rows(rows)
-    if array.ndim == 1 and any(isinstance(cell, str) for cell in array.tolist()):
-        return array[:, None]  # one column of strings
+    array = np.asarray(X) if hasattr(X, "__array__") else np.array(list(X), dtype=object)
+    if array.ndim == 1:
+        cells = array.tolist()
+        if any(isinstance(cell, str) for cell in cells):
+            return array[:, None]  # one column of strings
+        width = [len(cell) if isinstance(cell, list | tuple | np.ndarray) else 1 for cell in cells]
+        odd = next((at for at, one in enumerate(width) if one != width[0]), None)
+        if odd is not None:
+            raise ValueError(
+                f"row {odd} has {width[odd]} values, but row 0 has {width[0]}; give rows of one length."
+            )
     if array.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {array.ndim}D array instead: one row a record. Reshape your data, with "
             "array.reshape(-1, 1) if it has a single column."
         )
-    return array
-
-
-def _of_rows(rows: list[Any]) -> NDArray[Any]:
-    """A list of rows as an array whose cells stay what they are."""
-    widths = [len(row) if hasattr(row, "__len__") else -1 for row in rows]
-    if not rows or min(widths) < 0:
-        return np.asarray(rows)
-    if min(widths) != max(widths):
-        odd = next(at for at, width in enumerate(widths) if width != widths[0])
-        raise ValueError(
-            f"row {odd} has {widths[odd]} values, but row 0 has {widths[0]}; give rows of one length."
-        )
-    array = np.empty((len(rows), widths[0]), dtype=object)
-    for at, row in enumerate(rows):
-        array[at] = list(row)
     return array
 
 
@@ -178,11 +178,12 @@ def _distinct_values(cells: Any, name: str | int) -> tuple[Index, list[Any]]:
     except TypeError:
         row = next(at for at, cell in enumerate(raw) if getattr(type(cell), "__hash__", None) is None)
         raise TypeError(
-            f"row {row}, column {name!r} is {raw[row]!r}: the argument must be a string or a number."
+            f"row {row}, column {name!r} is {raw[row]!r:.80}: the argument must be a string or a number."
         ) from None
     values: dict[Any, int] = {}
     clean = np.empty(len(seen), dtype=np.int64)
     for at, value in enumerate(seen):
+        value = value.item() if isinstance(value, np.generic) else value
         value = value.strip() if isinstance(value, str) else value
         if isinstance(value, float) and math.isinf(value):
             row = int(np.flatnonzero(code == at)[0])
@@ -270,7 +271,7 @@ def _usual_comparator(values: list[Any]) -> str:
     return "soft-tfidf" if 2 * several > len(values) else "jaro-winkler"
 
 
-def _check_values(column: Column) -> None:
+def _check_values(column: ComparedColumn) -> None:
     """Raise if a comparator of numbers was given something else."""
     if column.comparator != "number":
         return
@@ -281,6 +282,6 @@ def _check_values(column: Column) -> None:
             fine = False
         if not fine:
             raise ValueError(
-                f'row {column.first_record[at]}, column {column.name!r} is {value!r}: "number" compares '
+                f'row {column.first_record[at]}, column {column.name!r} is {value!r:.80}: "number" compares '
                 "finite numbers. Correct it, leave it empty, or choose another comparator."
             )

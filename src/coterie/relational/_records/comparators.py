@@ -15,56 +15,40 @@ from coterie.relational._records.person_names import compare_names
 from coterie.relational._records.strings import jaro_winkler, numbered, on_distinct
 
 if TYPE_CHECKING:
-    from coterie.relational._records.columns import Column
+    from coterie.relational._records.columns import ComparedColumn
 
 _SYMMETRIC = 1e-9  # a difference of the two directions below this is rounding
 
 
-def compare_values(column: Column, left: Index, right: Index) -> Floats:
+def compare_values(column: ComparedColumn, left: Index, right: Index) -> Floats:
     """Similarity of pairs of different values, by their numbers."""
     if callable(column.comparator):
         return _by_callable(column, left, right)
     return COMPARATORS[column.comparator](column, left, right)
 
 
-def _exact(column: Column, left: Index, right: Index) -> Floats:
-    return np.zeros(len(left))
-
-
-def _jaro_winkler(column: Column, left: Index, right: Index) -> Floats:
+def _jaro_winkler(column: ComparedColumn, left: Index, right: Index) -> Floats:
     code, distinct = numbered(column.texts)
     return on_distinct(code[left], code[right], lambda a, b: jaro_winkler(distinct, a, b))
 
 
-def _soft_tfidf(column: Column, left: Index, right: Index) -> Floats:
-    return column.word_weights.soft_cosine(left, right)
-
-
-def _tokens(column: Column, left: Index, right: Index) -> Floats:
-    return column.word_weights.cosine(left, right)
-
-
-def _person_name(column: Column, left: Index, right: Index) -> Floats:
-    return compare_names(column.names, left, right)
-
-
-def _number(column: Column, left: Index, right: Index) -> Floats:
+def _number(column: ComparedColumn, left: Index, right: Index) -> Floats:
     """`exp(-(d / sd)^2 / 2)`, with the standard deviation over the records."""
     scaled = column.standard_numbers
     return np.exp(-((scaled[left] - scaled[right]) ** 2) / 2)
 
 
-COMPARATORS: dict[str, Callable[[Column, Index, Index], Floats]] = {
-    "exact": _exact,
+COMPARATORS: dict[str, Callable[[ComparedColumn, Index, Index], Floats]] = {
+    "exact": lambda column, left, right: np.zeros(len(left)),
     "jaro-winkler": _jaro_winkler,
-    "soft-tfidf": _soft_tfidf,
-    "tokens": _tokens,
-    "person-name": _person_name,
+    "soft-tfidf": lambda column, left, right: column.word_weights.soft_cosine(left, right),
+    "tokens": lambda column, left, right: column.word_weights.cosine(left, right),
+    "person-name": lambda column, left, right: compare_names(column.names, left, right),
     "number": _number,
 }
 
 
-def _by_callable(column: Column, left: Index, right: Index) -> Floats:
+def _by_callable(column: ComparedColumn, left: Index, right: Index) -> Floats:
     """The user's function, in both directions; one warning if they differ."""
     forth, back = (
         np.array([_call(column, a, b) for a, b in zip(one.tolist(), other.tolist(), strict=True)])
@@ -82,7 +66,7 @@ def _by_callable(column: Column, left: Index, right: Index) -> Floats:
     return np.asarray((forth + back) / 2, dtype=np.float64)
 
 
-def _call(column: Column, a: int, b: int) -> float:
+def _call(column: ComparedColumn, a: int, b: int) -> float:
     comparator: Any = column.comparator
     score = comparator(column.values[a], column.values[b])
     try:
@@ -100,7 +84,7 @@ def _call(column: Column, a: int, b: int) -> float:
     return number
 
 
-def _pair(column: Column, a: int, b: int) -> str:
+def _pair(column: ComparedColumn, a: int, b: int) -> str:
     """Two values and the first rows that have them."""
     return (
         f"rows {column.first_record[a]} and {column.first_record[b]} "

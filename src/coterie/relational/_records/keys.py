@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from coterie._arrays import Index
+from coterie.constraints._reading import is_missing
 from coterie.exceptions import ParameterError
-from coterie.relational._records.columns import Column, Records
+from coterie.relational._records.columns import ComparedColumn, Records
 from coterie.relational._records.strings import words_of
 
 _RARE_WORDS = 3  # of a text
+_MOST_REPEATED = 10  # rows of a value, on average, in a column whose keys make blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +62,7 @@ def _user_keys(records: Records, key: Any) -> list[Any]:
             "Name one of them, or give a function of the row's values.",
             "blocking",
         )
-    none = np.array([value is None or value == "" or value != value for value in keys]) | records.blank
+    none = np.array([is_missing(value) or value == "" for value in keys]) | records.blank
     return [None if missing else value for value, missing in zip(keys, none.tolist(), strict=True)]
 
 
@@ -83,7 +85,10 @@ def _blocks_of(what: str, entries: Iterable[tuple[int, Any]]) -> Blocks:
 
 def usual_blocks(records: Records) -> Iterator[Blocks]:
     """Blocks by the keys that suit the comparator of each column, one kind of key after another."""
-    for column in records.columns:
+    texts = [column for column in records.columns if column.comparator != "number"]
+    # a value that many rows repeat, such as a city, says little about who is who
+    telling = [c for c in texts if _MOST_REPEATED * len(c.values) >= np.count_nonzero(c.code >= 0)]
+    for column in telling or texts or records.columns:
         rows_of: list[list[int]] = [[] for _ in column.values]
         for row in np.flatnonzero(column.code >= 0).tolist():
             rows_of[column.code[row]].append(row)
@@ -92,7 +97,7 @@ def usual_blocks(records: Records) -> Iterator[Blocks]:
             yield _blocks_of(f"column {column.name!r}: the block of key", rows)
 
 
-def _value_keys(column: Column) -> list[list[tuple[int, Any]]]:
+def _value_keys(column: ComparedColumn) -> list[list[tuple[int, Any]]]:
     """Kinds of keys; each is a list of values with their keys."""
     if column.comparator == "person-name":
         return _name_keys(column)
@@ -104,10 +109,10 @@ def _value_keys(column: Column) -> list[list[tuple[int, Any]]]:
             [(at, text[:4]) for at, text in enumerate(letters)],
             [(at, text[-4:]) for at, text in enumerate(letters)],
         ]
-    return [list(enumerate(column.values))] if column.comparator != "number" else []
+    return [list(enumerate(column.values))]
 
 
-def _name_keys(column: Column) -> list[list[tuple[int, Any]]]:
+def _name_keys(column: ComparedColumn) -> list[list[tuple[int, Any]]]:
     """First initial with the start of the surname, and with its end; a lone surname meets every initial."""
     initials = sorted({name.given[0][0] for name in column.names if name.given})
     start: list[tuple[int, Any]] = []
@@ -120,7 +125,7 @@ def _name_keys(column: Column) -> list[list[tuple[int, Any]]]:
     return [start, end]
 
 
-def _word_keys(column: Column) -> list[tuple[int, Any]]:
+def _word_keys(column: ComparedColumn) -> list[tuple[int, Any]]:
     """The starts of the rarest words of a text that others share."""
     starts = [sorted({word[:5] for word in words_of(text)}) for text in column.texts]
     count: dict[str, int] = {}
@@ -156,7 +161,7 @@ def row_places(records: Records) -> Index:
     return place
 
 
-def _sort_texts(column: Column) -> list[Any]:
+def _sort_texts(column: ComparedColumn) -> list[Any]:
     """What the values of a column are sorted by: surnames come first, numbers by size."""
     if column.comparator == "person-name":
         return [" ".join((name.surname, *name.given)) for name in column.names]
@@ -165,7 +170,7 @@ def _sort_texts(column: Column) -> list[Any]:
     return [" ".join(words_of(text)) for text in column.texts]
 
 
-def _places(column: Column, keys: Sequence[Any]) -> Index:
+def _places(column: ComparedColumn, keys: Sequence[Any]) -> Index:
     """The place of each row by the keys of its values; what is missing stands last."""
     order = sorted(range(len(keys)), key=keys.__getitem__)
     place = np.full(len(keys) + 1, len(keys), dtype=np.int64)

@@ -29,8 +29,10 @@ def pairs_in_blocks(records: Records, kinds: Iterable[Blocks], most: int, *, war
             _warn_of_large(blocks, sizes, most)
         n_after = (np.cumsum(sizes)[block] - 1) - np.arange(len(rows))
         n_after = np.where(sizes[block] > most, np.minimum(n_after, _WINDOW - 1), n_after)
-        left, right = _with_following(n_after)
-        found.append(distinct_pairs([np.column_stack([rows[left], rows[right]])], len(records.first)))
+        for start, stop in parts_of(n_after):  # large blocks overlap: without duplicates a part is small
+            left, right = _with_following(n_after[start:stop])
+            pairs = np.column_stack([rows[start + left], rows[start + right]])
+            found.append(distinct_pairs([pairs], len(records.first)))
     return distinct_pairs(found, len(records.first))
 
 
@@ -69,10 +71,20 @@ def nearest_rows(records: Records, rows: Index) -> Index:
 def all_pairs(records: Records) -> Iterator[tuple[Index, Index]]:
     """All pairs of rows that have something to compare, some rows at a time."""
     rows = np.flatnonzero(~records.blank)
-    step = max(1, _AT_ONCE // max(len(rows), 1))
-    for start in range(0, len(rows), step):
-        left, right = _with_following(len(rows) - 1 - np.arange(start, min(start + step, len(rows))))
+    n_after = len(rows) - 1 - np.arange(len(rows))
+    for start, stop in parts_of(n_after):
+        left, right = _with_following(n_after[start:stop])
         yield rows[start + left], rows[start + right]
+
+
+def parts_of(sizes: Index) -> Iterator[tuple[int, int]]:
+    """Slices whose sizes add up to some millions at most, or that have one entry."""
+    total = np.concatenate([[0], np.cumsum(sizes)])
+    start = 0
+    while start < len(sizes):
+        stop = max(start + 1, int(np.searchsorted(total, total[start] + _AT_ONCE, side="right")) - 1)
+        yield start, stop
+        start = stop
 
 
 def _with_following(how_many: Index) -> tuple[Index, Index]:
@@ -85,5 +97,6 @@ def distinct_pairs(found: Sequence[Index], n_rows: int) -> Index:
     """Pairs without duplicates, sorted, the lesser row first."""
     pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *found])
     low, high = pairs.min(axis=1), pairs.max(axis=1)
-    key = np.unique((low * n_rows + high)[low < high])
+    key = np.sort((low * n_rows + high)[low < high])  # NumPy's unique is much slower
+    key = key[np.diff(key, prepend=-1) > 0]
     return np.column_stack([key // n_rows, key % n_rows])

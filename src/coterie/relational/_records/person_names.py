@@ -62,7 +62,9 @@ def parse_name(text: str) -> PersonName:
     """Surname and given names of a name in any of the usual forms."""
     if not text.isupper():  # `Aamodt AB` has two initials
         text = _INITIALS.sub(lambda found: " ".join(found[0]), text)
-    plain = "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
+    plain = text.casefold()
+    if not plain.isascii():
+        plain = "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c))
     plain = plain.replace("'", "").replace("\u2019", "")
     before, comma, after = plain.partition(",")
     if comma and not _words(after):  # a suffix only: `John Smith, Jr.`

@@ -18,13 +18,14 @@ _WORD = re.compile(r"[^\W_]+")
 _PREFIX_WEIGHT, _MOST_PREFIX = 0.1, 4
 _CLOSE = 0.9  # two words are close above this
 _MOST_WORD_PAIRS = 2_000_000  # at once
+_BITS = np.array([number.bit_count() for number in range(1 << 16)], dtype=np.uint8)
 
 Key = TypeVar("Key", bound=Any)
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, in small letters."""
-    return _WORD.findall(text.casefold())
+    """The words of a text, in small letters; one without letters and digits is a word itself."""
+    return _WORD.findall(text.casefold()) or [text]
 
 
 def numbered(keys: Sequence[Key]) -> tuple[Index, list[Key]]:
@@ -94,9 +95,12 @@ class WordWeights:
         n_records = counts.sum()
         in_records = (frequency > 0).T @ counts
         weights = frequency.log1p() @ sp.diags(np.log(n_records / np.maximum(in_records, 1)))
-        norm = np.sqrt(weights.multiply(weights).sum(axis=1).A1 if shape[1] else np.zeros(len(texts)))
+        norm = np.sqrt(np.asarray(weights.multiply(weights).sum(axis=1)).ravel())
         self.weights = (sp.diags(1 / np.where(norm > 0, norm, 1)) @ weights).tocsr()
         self.weights.sort_indices()
+        self._length = np.array([len(word) for word in self.words], dtype=np.int64)
+        letters = [sum(1 << at for at in {ord(letter) % 16 for letter in word}) for word in self.words]
+        self._letters = np.array(letters, dtype=np.uint16)  # 16 classes of letters, a bit each
         bags = [tuple(sorted(one)) for one in words]
         self.bag = numbered(bags)[0]  # texts of the same words are equal
 
@@ -135,12 +139,14 @@ class WordWeights:
 
     def _closeness(self, left: Index, right: Index) -> Floats:
         """Jaro-Winkler of pairs of words where it may be above the limit, 0 elsewhere."""
-        length = np.array([len(word) for word in self.words], dtype=np.int64)
-        score = (left == right).astype(np.float64)
-        # Jaro is at most (2 + shorter / longer) / 3, and the prefix closes at most .4 of what it lacks
+        # Jaro must be at least 5/6, since a prefix adds at most .4 of what lacks to 1; so of s and t letters
+        # at least 3/2 s t / (s + t) match, and few stand in one word only
         least = (_CLOSE - _PREFIX_WEIGHT * _MOST_PREFIX) / (1 - _PREFIX_WEIGHT * _MOST_PREFIX)
-        shorter, longer = np.minimum(length[left], length[right]), np.maximum(length[left], length[right])
-        may = np.flatnonzero((left != right) & (shorter >= (3 * least - 2) * longer))
+        s, t = self._length[left], self._length[right]
+        matches = (3 * least - 1) * s * t / (s + t) - 1e-9
+        own, other = self._letters[left], self._letters[right]
+        may = (left != right) & (_BITS[own & ~other] <= s - matches) & (_BITS[other & ~own] <= t - matches)
+        score = (left == right).astype(np.float64)
         score[may] = on_distinct(
             left[may].astype(np.int64),
             right[may].astype(np.int64),

@@ -141,6 +141,8 @@ def gather(
     near = nearness(distances if has_rows else None, rows, labels, k)
     # where nothing is known both clusterings are the same
     to_compare = plain is not None and (bool(known) or account.bounds is not None)
+    if isinstance(plain, str) and account.wants == "records":  # the contexts of the fit are not known here
+        to_compare = False
     untold = _without_distances(before, own) if learned and to_compare and isinstance(plain, str) else X
     without = _plain(plain, model, untold, known, weight) if to_compare else None
     outcomes = Outcomes(account, known, labels, distances, without, weight, names)
@@ -163,8 +165,8 @@ def gather(
     more = account.asked is not None and k > account.asked
     return Facts(
         account=account,
-        made=_made(model, k, **message),
-        verdict=_verdict(rows.n, k, account.asked if more else None, sizes, outcomes),
+        made=_made(model, count_of(k, account.nouns[1]), **message),
+        verdict=_verdict(account, rows.n, account.asked if more else None, sizes, outcomes),
         all_well=not violations.n_broken and not sizes.missed and not more,
         n_items=rows.n,
         n_clusters=k,
@@ -239,17 +241,20 @@ def _plain(plain: Any, model: Any, X: Any, known: Constraints, weight: Floats | 
     return labels.astype(np.int64)
 
 
-def _verdict(n: int, k: int, asked: int | None, sizes: SizeFacts, outcomes: Outcomes) -> str:
+def _verdict(account: Account, n: int, asked: int | None, sizes: SizeFacts, outcomes: Outcomes) -> str:
     """One or two sentences that say how it went; `asked` where fewer clusters were asked for."""
     violations, missed = outcomes.violations, sizes.missed
-    message = [f"{count_of(n, 'item')} in {count_of(k, 'cluster')}."]
+    item, cluster = account.nouns
+    message = [f"{count_of(n, item)} in {count_of(account.n_clusters, cluster)}."]
     if sizes.n_outliers:
         message[0] = f"{message[0][:-1]}, {sizes.n_outliers:,} left out."
     if asked is not None:
         message[0] = f"{message[0][:-1]}; {asked:,} were asked for."
     stated, broken = violations.n_stated, violations.n_broken
     if not stated:
-        message.append("Nothing was stated." if not sizes.bounded else "")
+        scored = account.wants == "weights"
+        nothing = "No constraints were stated beside the scores." if scored else "Nothing was stated."
+        message.append("" if sizes.bounded else nothing)
     elif not broken:
         message.append("The constraint holds." if stated == 1 else f"All {stated:,} constraints hold.")
     else:
@@ -263,7 +268,7 @@ def _verdict(n: int, k: int, asked: int | None, sizes: SizeFacts, outcomes: Outc
 
 def _made(
     model: Any,
-    k: int,
+    found: str,
     title: str | None = None,
     command: str | None = None,
     notes: Sequence[str] = (),
@@ -279,5 +284,5 @@ def _made(
     versions["Python"] = platform.python_version()
     versions["system"] = f"{platform.system()} {platform.machine()}".strip() or sys.platform
     date = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %z")
-    title = title or f"{name}: {count_of(k, 'cluster')}"
+    title = title or f"{name}: {found}"
     return Made(title, name, parameters, versions, command, notes, date, seconds)

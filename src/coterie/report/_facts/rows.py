@@ -117,10 +117,11 @@ class Rows:
 
 def rows_of_fit(account: Account, labels: Ints, X: Any, names: Any = None, nearly: bool = False) -> Rows:
     """X, refused where it is not what the model was fitted on; `nearly`: steps before the model made it."""
-    rows = Rows(X, names)
+    is_table = account.wants != "records"  # what records hold, only comparators read
+    rows = Rows(X if is_table else np.empty((len(X), 0)), names)
     if len(labels) != rows.n:
         raise ValueError(f"X has {rows.n} rows, but the model was fitted on {len(labels)}; {_WAY_OUT}")
-    if account.row_marks is not None:
+    if account.row_marks is not None and is_table:
         if rows.d != account.n_features:
             fitted = f"the model was fitted on {count_of(account.n_features or 0, 'column')}"
             raise ValueError(f"X has {rows.d} columns of numbers, but {fitted}; {_WAY_OUT}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from coterie._words import count_of
+from coterie._words import count_of, plural_of
 from coterie.report._facts.cards import MOST_CARDS, Card
 from coterie.report._facts.doubt import IN_DOUBT
 from coterie.report._facts.gather import Facts
@@ -30,11 +30,12 @@ _WIDEST_EFFECT = 3.0
 
 def build_page(facts: Facts, missing: str | None = None) -> str:
     """The whole page as text; `missing` says why there are no pictures."""
+    many = facts.account.wants == "records"  # entities, thousands of them: the family shows the largest
     sections = [
         ("map", "Map", _map_section(facts)),
-        ("clusters", "Clusters", _cards_section(facts)),
+        ("clusters", "Clusters", None if many else _cards_section(facts)),
         ("sure", "How sure", certainty_section(facts)),
-        ("sizes", "Sizes", sizes_section(facts)),
+        ("sizes", "Sizes", None if many else sizes_section(facts)),
         *((own.key, own.title, own_section(own)) for own in facts.account.sections),
         ("objective", "Objective", trace_section(facts.account.trace)),
         ("statements", "Constraints", statements_section(facts)),
@@ -68,7 +69,8 @@ def build_page(facts: Facts, missing: str | None = None) -> str:
 def _header(facts: Facts, links: list[Markup]) -> Markup:
     made = facts.made
     met = facts.n_stated - facts.n_broken
-    figures = [(f"{facts.n_items:,}", "items"), (f"{facts.n_clusters:,}", "clusters")]
+    counts = facts.n_items, facts.n_clusters
+    figures = [(f"{n:,}", plural_of(noun)) for n, noun in zip(counts, facts.account.nouns, strict=True)]
     if facts.n_stated:
         figures.append((f"{met:,} of {facts.n_stated:,}", "constraints hold"))
     if facts.sizes.bounded:

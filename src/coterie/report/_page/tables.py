@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from coterie._words import count_of
-from coterie.base import Section, Trace
+from coterie._words import count_of, plural_of
+from coterie.base import Listing, Section, Trace
 from coterie.methods import ONE_START_ABOVE
 from coterie.report._facts.gather import Facts
 from coterie.report._facts.sizes import SizeFacts, SizeRow
@@ -19,6 +19,7 @@ from coterie.report._page.widgets import Name, bar, cell, more, notes, pair_of, 
 
 # Rows of a table of clusters; of more, the largest.
 _MOST_ROWS = 60
+_LONGEST_CELL = 240  # in a table of a section
 _DIFFERENCES = "only the differences of prices mean something"
 
 
@@ -99,9 +100,21 @@ def own_section(own: Section) -> Markup:
         remark(own.text),
         None if own.trace is None else course_of(own.trace),
         None if own.remark is None else tag("p", own.remark),
-        [tag("h3", own.heading), remark(own.note), notes(own.listed)] if own.listed else None,
-        more(own.n_left_out, "pairs"),
+        [_listing(one) for one in own.lists if one.lines],
     )
+
+
+def _listing(one: Listing) -> Markup:
+    shown: Any = notes(one.lines)
+    if one.columns:
+        rows = []
+        for line in one.lines:
+            cells = zip(one.columns, line, strict=True)
+            first, *rest = (x if of in one.numbers else name_of(x, most=_LONGEST_CELL) for of, x in cells)
+            rows.append((first, rest))
+        shown = table(one.heading, one.columns, rows, one.numbers, stack=True)
+    note = remark(one.note) if one.note else None
+    return together(tag("h3", one.heading), note, shown, more(one.n_left_out, one.noun))
 
 
 def trace_section(trace: Trace | None) -> Markup | None:
@@ -183,8 +196,9 @@ def comparison_section(facts: Facts) -> Markup | None:
     left_out = tag("p", facts.left_out) if facts.left_out else None
     if found is None:
         return left_out
+    moved, (item, cluster) = percent(found.n_moved / max(facts.n_items, 1)), facts.account.nouns
     figures = [
-        (f"{found.n_moved:,} ({percent(found.n_moved / max(facts.n_items, 1))})", "items changed cluster"),
+        (f"{found.n_moved:,} ({moved})", f"{plural_of(item)} changed {cluster}"),
         (f"{found.ari:.2f}", "agreement (adjusted Rand index; 1: the same)"),
     ]
     if found.n_stated:
@@ -203,7 +217,7 @@ def comparison_section(facts: Facts) -> Markup | None:
         remark(words),
         tiles(figures, "tiles inner"),
         left_out or _price_of_knowing(found, facts),
-        _sizes_beside(facts, found),
+        None if facts.account.wants == "records" else _sizes_beside(facts, found),
     )
 
 
