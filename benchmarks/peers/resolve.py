@@ -152,7 +152,7 @@ def main() -> None:
             reached=own["best"] >= best["best"],
             remark="By seed: "
             + ", ".join(f"{one['best']:.4f}" for one in asked)
-            + "; its runs are not repeatable to the digit. With BTrees 6.5, which pip chooses, it stops while "
+            + "; runs of one seed differ. With BTrees 6.5, which pip chooses, it stops while "
             "it prepares: 'BTrees.IFBTree.IFBucket' object has no attribute "
             "'byValue'; here with BTrees 5.2.",
         ),
