@@ -140,7 +140,9 @@ def test_merges_are_those_of_the_slow_version(numbers):
         want = np.array(merges).reshape(-1, 5)
         kept = 5 if how["alpha"] else 4  # relations are not looked at where they do not count
         assert got.shape == want.shape, seed
-        np.testing.assert_allclose(got[:, :kept], want[:, :kept], atol=1e-12, err_msg=str(seed))
+        np.testing.assert_allclose(
+            got[:, :kept], want[:, :kept], atol=1e-8, err_msg=str(seed)
+        )  # told with 8 digits
         assert model.violations_.n_broken == 0
         for other in (0.0, 0.3, 0.55, 0.8):
             again = problem.fit(clone(model).set_params(threshold=other)).labels_

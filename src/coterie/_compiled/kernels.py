@@ -63,8 +63,9 @@ _large = False  # whether one of them had a large call
 class Kernel(Generic[P, R]):
     """A function that is compiled when that pays; made by `kernel`."""
 
-    def __init__(self, function: Callable[P, R], inline: bool = False) -> None:
+    def __init__(self, function: Callable[P, R], inline: bool = False, patience: float | None = None) -> None:
         self.interpreted = self.py_func = function
+        self._patience = patience  # None: that of all kernels
         # numba asks a global that is called for these two, and writes an inlined function into its caller
         self.targetoptions = {"inline": "always"} if inline else {}
         self._compiled: Callable[P, R] | None = None
@@ -106,8 +107,11 @@ class Kernel(Generic[P, R]):
         if steps is None:
             steps = sum(array.size for array in arrays)
         _large |= steps > _MOST_STEPS
+        # one that takes long to compile does not hurry because another one has much to do
+        hurried = _large if self._patience is None else steps > _MOST_STEPS
+        patience = _PATIENCE if self._patience is None else self._patience
         # compiled sums are in float64 always, those of interpreted float32 are not
-        if _large or self._spent > _PATIENCE or any(a.dtype == np.float32 for a in arrays):
+        if hurried or self._spent > patience or any(a.dtype == np.float32 for a in arrays):
             self._ready = True
         elif "numba" in sys.modules or _spent > _LOOK_AFTER:
             # a kernel that was compiled for others has signatures; with the JIT switched off there are none
@@ -116,7 +120,7 @@ class Kernel(Generic[P, R]):
             return self._compile_and_run(*args, **kwargs)
         changeable = [(a, a.copy()) for a in arrays if a.flags.writeable]
         begin = time.thread_time()
-        _here.until = time.perf_counter() + 2 * _PATIENCE
+        _here.until = time.perf_counter() + 2 * patience
         try:
             with np.errstate(all="ignore"):
                 return self.interpreted(*args, **kwargs)
@@ -158,10 +162,17 @@ class Kernel(Generic[P, R]):
 @overload
 def kernel(function: Callable[P, R]) -> Kernel[P, R]: ...
 @overload
-def kernel(*, inline: bool) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
-def kernel(function: Any = None, *, inline: bool = False) -> Any:
-    """Compile `function` when it is first called, or write it into its callers; see the first paragraph."""
-    return functools.partial(Kernel, inline=inline) if function is None else Kernel(function, inline)
+def kernel(
+    *, inline: bool = False, patience: float | None = None
+) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
+def kernel(function: Any = None, *, inline: bool = False, patience: float | None = None) -> Any:
+    """Compile `function` when it is first called, or write it into its callers; see the first paragraph.
+
+    `patience` are the seconds that it may run interpreted, where compiling takes much longer than usual.
+    """
+    if function is None:
+        return functools.partial(Kernel, inline=inline, patience=patience)
+    return Kernel(function, inline, patience)
 
 
 def in_slices(n: int, steps: int) -> Iterator[tuple[int, int]]:

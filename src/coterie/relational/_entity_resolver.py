@@ -27,14 +27,14 @@ from coterie.constraints import Constraints, as_constraints
 from coterie.exceptions import ParameterError
 from coterie.relational._merging.around import Neighbourhood, neighbourhood
 from coterie.relational._merging.bootstrap import ROUNDING, bootstrap
-from coterie.relational._merging.collective import Merges, Merging
+from coterie.relational._merging.collective import MergeList, Merging
 from coterie.relational._merging.contexts import Contexts, read_contexts, rules_with_contexts
 from coterie.relational._merging.naive import Decisions, between_records, decide_pairs
 from coterie.relational._records import Records, Similar, find_similar, read_records
 from coterie.relational._resolver_account import account_of_resolver
 
 _SURE = 0.94  # what attributes alone need, by default, to merge two records
-_FIELDS = [(name, "i8" if name in ("left", "right") else "f8") for name in Merges._fields]
+_FIELDS = [(name, "i8" if name in ("left", "right") else "f8") for name in MergeList._fields]
 _MOST_PAIRS = 50_000_000
 _NAIVE = ("attribute", "naive")
 
@@ -120,12 +120,17 @@ class EntityResolver(ConstrainedClusterMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from coterie.relational import EntityResolver
-    >>> names = ["W. Wang", "C. Chen", "A. Ansari", "W. Wang", "A. Ansari", "L. Li", "C. Chen", "W. Wang"]
-    >>> papers = [1, 1, 1, 2, 2, 3, 3, 3]
-    >>> model = EntityResolver(columns={0: "person-name"}, threshold=0.6).fit(names, contexts=papers)
-    >>> model.labels_
-    array([0, 1, 2, 0, 2, 3, 4, 5], dtype=int32)
+    One A. Ansari is known; so the two Wangs who write with A. Ansari are one, the third is not.
+
+    >>> from coterie import Constraints, EntityResolver
+    >>> names = ["W. Wang", "A. Ansari", "C. Chen", "W. W. Wang", "A. Ansari", "W. Wang", "L. Li"]
+    >>> papers = [1, 1, 1, 2, 2, 3, 3]
+    >>> known = Constraints(must_link=[(1, 4)], n_items=7)
+    >>> model = EntityResolver(columns={0: "person-name"}, threshold=0.6)
+    >>> model.fit(names, contexts=papers, constraints=known).labels_
+    array([0, 1, 2, 0, 1, 3, 4], dtype=int32)
+    >>> model.why_apart(0, 5)
+    'below the threshold'
     """
 
     about = About(
@@ -197,7 +202,7 @@ class EntityResolver(ConstrainedClusterMixin, BaseEstimator):
         -------
         self
         """
-        records = read_records(X, self.columns)
+        records = self._records = read_records(X, self.columns)
         table = np.asarray(X, dtype=object)[:, None] if np.ndim(X) == 1 else X
         _, known = self._begin_fit(table, constraints, dtype=None, ensure_all_finite=False)
         together = read_contexts(contexts, len(records.row))
@@ -421,7 +426,7 @@ def _kinds(records: Records) -> Index:
     return np.where(records.blank[records.row], len(records.first) + np.arange(n), records.row)
 
 
-def _labels(start: Index, made: Merges) -> Labels:
+def _labels(start: Index, made: MergeList) -> Labels:
     """Labels after merges, numbered by first occurrence; a merge names the first record of each side."""
     first = np.unique(start, return_index=True)[1]
     into = np.arange(len(start))
@@ -438,8 +443,9 @@ def _renumbered(labels: Any) -> Labels:
     return np.argsort(np.argsort(first))[place].astype(np.int32)
 
 
-def _as_table(merges: Merges) -> Any:
+def _as_table(merges: MergeList) -> Any:
+    """Merges as users read them: similarities are kept as binary fractions, .96 as .9599999999627471."""
     table = np.empty(len(merges.left), dtype=_FIELDS)
     for name, values in merges._asdict().items():
-        table[name] = values
+        table[name] = np.round(values, 8)
     return table

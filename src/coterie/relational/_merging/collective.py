@@ -13,16 +13,25 @@ from coterie._compiled import SLICE
 from coterie.base import Step
 from coterie.hierarchy._linkage import Rules
 from coterie.relational._merging.contexts import contracted_rules
-from coterie.relational._merging.queue import AVERAGE, LINKAGES, MIN, drop_stale, meet_some, queue_groups, run
-from coterie.relational._merging.state import Clusters, Counters, Groups, Log, Pairs, Queue
+from coterie.relational._merging.heap import drop_stale
+from coterie.relational._merging.queue import AVERAGE, LINKAGES, MIN, run
+from coterie.relational._merging.related_pairs import meet_some, queue_groups
+from coterie.relational._merging.state import (
+    AlikeGroups,
+    Counters,
+    LiveClusters,
+    MergeLog,
+    MergeQueue,
+    RelatedPairs,
+)
 from coterie.relational._records import Similar
 
 # How many pairs that did not merge are kept, of those that were kept apart and of those below the threshold.
 MOST_NEAR, MOST_BELOW = 200, 50
-_Arrays = TypeVar("_Arrays", Groups, Pairs, Queue)
+_Arrays = TypeVar("_Arrays", AlikeGroups, RelatedPairs, MergeQueue)
 
 
-class Merges(NamedTuple):
+class MergeList(NamedTuple):
     """Merges in their order, or pairs that nearly merged: first records, the similarity and its parts."""
 
     left: Index
@@ -31,10 +40,10 @@ class Merges(NamedTuple):
     attribute: Floats
     relational: Floats
 
-    def only(self, some: Any) -> Merges:
+    def only(self, some: Any) -> MergeList:
         """Some of them."""
         left, right, *numbers = (one[some] for one in self)
-        return Merges(left, right, *numbers)
+        return MergeList(left, right, *numbers)
 
     def until(self, threshold: float) -> int:
         """How many come before the first below the threshold."""
@@ -74,14 +83,14 @@ class Merging:
         """The cluster of each record before the queue."""
         return self.cluster[self.rules.unit]
 
-    def run(self, threshold: float, step: Step) -> tuple[Merges, Merges]:
+    def run(self, threshold: float, step: Step) -> tuple[MergeList, MergeList]:
         """Merge until the best pair is below the threshold: the merges, and pairs that nearly merged."""
         linkage, alone = LINKAGES[self.linkage], self.missing_context == "fallback"
         alpha, n = self.alpha, self.n_clusters
         u = self._clusters()
         g, n_groups, n_entries = _first_groups(self.similar, self.bootstrapped, n, u, linkage, alone)
         p = _no_pairs(max(2 * n, 1_000), n)
-        q = Queue(*(np.empty(n_entries + 2 * n + 1_000, t) for t in (float, float, *[np.int64] * 4)))
+        q = MergeQueue(*(np.empty(n_entries + 2 * n + 1_000, t) for t in (float, float, *[np.int64] * 4)))
         # queue, pairs, free, entries, groups, merges, near, mark, need
         numbers = [0, 0, -1, n_entries, n_groups, 0, 0, 0, 0]
         c = Counters(*(np.array([one], dtype=np.int64) for one in numbers))
@@ -106,11 +115,11 @@ class Merging:
         np.minimum.at(first, self.bootstrapped, np.arange(len(self.bootstrapped)))
         made = _told(log, int(c.merges[0]), first)
         blocked, missed = _told(near, kept_apart, first), _told(below, int(c.near[0]), first)
-        near_pairs = Merges(*map(np.concatenate, zip(blocked, missed, strict=True)))  # type: ignore[arg-type]
+        near_pairs = MergeList(*map(np.concatenate, zip(blocked, missed, strict=True)))  # type: ignore[arg-type]
         _, once = np.unique(np.stack([near_pairs.left, near_pairs.right]), axis=1, return_index=True)
         return made, near_pairs.only(np.sort(once))
 
-    def _clusters(self) -> Clusters:
+    def _clusters(self) -> LiveClusters:
         n, own = self.n_clusters, self.bootstrapped
         place = sparse.csr_matrix(
             (np.ones(len(own), dtype=bool), (own, np.arange(len(own)))), shape=(n, len(own))
@@ -121,7 +130,7 @@ class Merging:
         degree = np.diff(table.indptr).astype(np.int64)
         head, onward = _as_lists(table.indptr)
         nobody, counts = np.full(n, -1), np.zeros(n, dtype=np.int64)
-        return Clusters(
+        return LiveClusters(
             into=np.arange(n),
             root=np.arange(n),
             size=np.bincount(own, minlength=n),
@@ -147,8 +156,8 @@ def _as_lists(indptr: Any) -> tuple[Index, Index]:
 
 
 def _first_groups(
-    similar: Similar, own: Index, n: int, u: Clusters, linkage: int, apart_alone: bool
-) -> tuple[Groups, int, int]:
+    similar: Similar, own: Index, n: int, u: LiveClusters, linkage: int, apart_alone: bool
+) -> tuple[AlikeGroups, int, int]:
     """Clusters of the same attributes as groups, and which groups are similar; `u` gets its lists."""
     cells, counts = np.unique(np.stack([own, similar.group]), axis=1, return_counts=True)
     kinds = np.bincount(cells[0], minlength=n)
@@ -181,7 +190,7 @@ def _first_groups(
     head, onward = _as_lists(np.searchsorted(source[by_source], np.arange(n_types + 2)))
     entry = np.full(n_entries, -1)
     entry[by_source] = np.where(onward >= 0, by_source[np.minimum(onward, n_entries - 1)], -1)
-    groups = Groups(
+    groups = AlikeGroups(
         first=np.concatenate([first, np.full(n, -1)]),
         divisor=np.ones(n_all),
         alone=np.concatenate([alone[first], np.zeros(n, dtype=np.int64)]),
@@ -227,8 +236,8 @@ def _between_types(similar: Similar, holds: Any, linkage: int) -> tuple[Index, I
     return left, right, total
 
 
-def _no_pairs(room: int, n: int) -> Pairs:
-    return Pairs(
+def _no_pairs(room: int, n: int) -> RelatedPairs:
+    return RelatedPairs(
         end=np.full(2 * room, -1),
         later=np.full(2 * room, -1),
         earlier=np.full(2 * room, -1),
@@ -239,17 +248,19 @@ def _no_pairs(room: int, n: int) -> Pairs:
     )
 
 
-def _empty_log(room: int) -> Log:
-    return Log(*(np.empty(room, dtype=t) for t in (np.int64, np.int64, *[np.float64] * 3)))
+def _empty_log(room: int) -> MergeLog:
+    return MergeLog(*(np.empty(room, dtype=t) for t in (np.int64, np.int64, *[np.float64] * 3)))
 
 
-def _with_room(q: Queue, g: Groups, p: Pairs, c: Counters) -> tuple[Queue, Groups, Pairs]:
+def _with_room(
+    q: MergeQueue, g: AlikeGroups, p: RelatedPairs, c: Counters
+) -> tuple[MergeQueue, AlikeGroups, RelatedPairs]:
     """Arrays with `need` free places at least; what is stale leaves the queue first."""
     need = int(c.need[0])
     if not need:
         return q, g, p
     if len(q.key) - c.queue[0] < need:
-        drop_stale(q, c, g, p)
+        drop_stale.for_work(int(c.queue[0]))(q, c, g, p)
         q = _longer(q, len(q.key), 2 * (int(c.queue[0]) + need))
     if len(p.common) - c.pairs[0] < need:
         p = _longer(p, len(p.common), 2 * (int(c.pairs[0]) + need))
@@ -271,7 +282,7 @@ def _longer(arrays: _Arrays, old: int, new: int) -> _Arrays:
 
 
 _GROWING = {
-    *Queue._fields,
+    *MergeQueue._fields,
     "end",
     "later",
     "earlier",
@@ -285,6 +296,6 @@ _GROWING = {
 }
 
 
-def _told(log: Log, count: int, first: Index) -> Merges:
-    found = Merges(*log).only(slice(count))
+def _told(log: MergeLog, count: int, first: Index) -> MergeList:
+    found = MergeList(*log).only(slice(count))
     return found._replace(left=first[found.left], right=first[found.right])

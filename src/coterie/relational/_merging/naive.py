@@ -17,7 +17,7 @@ from coterie._arrays import Floats, Index
 from coterie._compiled import in_slices, kernel
 from coterie.base import Step
 from coterie.hierarchy._linkage import Rules, Vetoes, apart, find, merge_edges, room_for_merges
-from coterie.relational._merging.collective import MOST_BELOW, MOST_NEAR, Merges
+from coterie.relational._merging.collective import MOST_BELOW, MOST_NEAR, MergeList
 from coterie.relational._merging.contexts import Contexts
 from coterie.relational._records import Similar
 
@@ -141,7 +141,7 @@ class Decisions:
         may_join(self.i[kept], self.j[kept], self.rules.unit, self.rules.arrays(), allowed)
         return np.stack([self.i[kept], self.j[kept]], axis=1)[allowed]
 
-    def run(self, threshold: float, step: Step) -> tuple[Merges, Merges]:
+    def run(self, threshold: float, step: Step) -> tuple[MergeList, MergeList]:
         """Merge until the best pair is below the threshold: the merges, and pairs that nearly merged."""
         order = np.lexsort((self.j, self.i, -self.attribute, -self.score))
         cut = int((self.score >= threshold).sum())
@@ -167,8 +167,8 @@ class Decisions:
         joined = order[made.height[:n_made].astype(np.int64)]
         return self._told(joined, *ends), self._told(near, self.i[near], self.j[near])
 
-    def _told(self, at: Index, left: Index, right: Index) -> Merges:
-        return Merges(left, right, self.score[at], self.attribute[at], self.relational[at])
+    def _told(self, at: Index, left: Index, right: Index) -> MergeList:
+        return MergeList(left, right, self.score[at], self.attribute[at], self.relational[at])
 
 
 def decide_pairs(

@@ -14,267 +14,34 @@ from __future__ import annotations
 from coterie._arrays import Index
 from coterie._compiled import kernel
 from coterie.hierarchy._linkage import Vetoes, apart, find, unite
-from coterie.relational._merging.state import Clusters, Counters, Groups, Log, Pairs, Queue
+from coterie.relational._merging.heap import drop_first, is_current, push
+from coterie.relational._merging.related_pairs import (
+    add_pair,
+    alike_in,
+    drop_pairs,
+    mark_similar,
+    meet,
+    push_groups,
+    push_pair,
+    unmark_similar,
+)
+from coterie.relational._merging.state import (
+    AlikeGroups,
+    Counters,
+    LiveClusters,
+    MergeLog,
+    MergeQueue,
+    RelatedPairs,
+)
 
 AVERAGE, MAX, MIN = range(3)
 LINKAGES = {"average": AVERAGE, "max": MAX, "min": MIN}
-
-# ---- the heap -----------------------------------------------------------------------------------------
-
-
-@kernel
-def before(q: Queue, s: int, t: int) -> bool:
-    """Whether place s comes before place t; read only."""
-    if q.key[s] != q.key[t]:
-        return q.key[s] > q.key[t]
-    if q.alike[s] != q.alike[t]:
-        return q.alike[s] > q.alike[t]
-    if q.a[s] != q.a[t]:
-        return q.a[s] < q.a[t]
-    return q.b[s] < q.b[t]
-
-
-@kernel
-def swap(q: Queue, s: int, t: int) -> None:
-    """Exchange two places; `q` is written."""
-    q.key[s], q.key[t] = q.key[t], q.key[s]
-    q.alike[s], q.alike[t] = q.alike[t], q.alike[s]
-    q.a[s], q.a[t] = q.a[t], q.a[s]
-    q.b[s], q.b[t] = q.b[t], q.b[s]
-    q.ref[s], q.ref[t] = q.ref[t], q.ref[s]
-    q.version[s], q.version[t] = q.version[t], q.version[s]
-
-
-@kernel
-def sink(q: Queue, n: int, at: int) -> None:
-    """Move a place down to where it belongs; `q` is written."""
-    while 2 * at + 1 < n:
-        child = 2 * at + 1
-        if child + 1 < n and before(q, child + 1, child):
-            child += 1
-        if not before(q, child, at):
-            break
-        swap(q, at, child)
-        at = child
-
-
-@kernel
-def push(q: Queue, c: Counters, key: float, alike: float, a: int, b: int, ref: int, version: int) -> None:
-    """Put one into the queue; `q` and `c` are written."""
-    at = c.queue[0]
-    c.queue[0] += 1
-    q.key[at] = key
-    q.alike[at] = alike
-    q.a[at] = a
-    q.b[at] = b
-    q.ref[at] = ref
-    q.version[at] = version
-    while at > 0 and before(q, at, (at - 1) // 2):
-        swap(q, at, (at - 1) // 2)
-        at = (at - 1) // 2
-
-
-@kernel
-def drop_first(q: Queue, c: Counters) -> None:
-    """Take the first out of the queue; `q` and `c` are written."""
-    c.queue[0] -= 1
-    swap(q, 0, c.queue[0])
-    sink(q, c.queue[0], 0)
-
-
-@kernel
-def drop_stale(q: Queue, c: Counters, g: Groups, p: Pairs) -> None:
-    """Leave out what is no longer so, and order the rest; `q` and `c` are written."""
-    n = 0
-    for s in range(c.queue[0]):
-        if is_current(q, s, g, p):
-            swap(q, n, s)
-            n += 1
-    c.queue[0] = n
-    for s in range(n // 2 - 1, -1, -1):
-        sink(q, n, s)
-
-
-@kernel
-def is_current(q: Queue, s: int, g: Groups, p: Pairs) -> bool:
-    """Whether a place of the queue speaks of what there still is; read only."""
-    ref = q.ref[s]
-    if ref < 0:
-        return p.version[~ref] == q.version[s]
-    return g.first[g.to[ref]] >= 0 and g.first[q.version[s]] >= 0
-
-
-# ---- similarities -------------------------------------------------------------------------------------
-
-
-@kernel(inline=True)
-def alike_in(g: Groups, own: int, e: int) -> float:
-    """Similarity of the attributes of a group and that of its entry e; read only."""
-    return g.total[e] / (g.divisor[own] * g.divisor[g.to[e]])
-
-
-@kernel
-def push_groups(own: int, e: int, alpha: float, q: Queue, c: Counters, g: Groups) -> None:
-    """Queue all pairs of clusters of a group and of its entry e; `q` and `c` are written."""
-    alike = alike_in(g, own, e)
-    both_alone = g.alone[own] == 1 and g.alone[g.to[e]] == 1
-    push(q, c, alike if both_alone else (1.0 - alpha) * alike, alike, -1, -1, e, own)
-
-
-@kernel
-def push_pair(k: int, alpha: float, q: Queue, c: Counters, p: Pairs, u: Clusters) -> None:
-    """Queue a pair as it is now; `q`, `c` and its version are written."""
-    a = min(p.end[2 * k], p.end[2 * k + 1])
-    b = max(p.end[2 * k], p.end[2 * k + 1])
-    share = p.common[k] / (u.degree[a] + u.degree[b] - p.common[k])
-    p.version[k] += 1
-    push(q, c, (1.0 - alpha) * p.alike[k] + alpha * share, p.alike[k], a, b, ~k, p.version[k])
-
-
-@kernel
-def add_pair(a: int, b: int, common: int, alike: float, c: Counters, p: Pairs) -> int:
-    """Keep a pair, and return its number; `c` and `p` are written."""
-    k = c.free[0]
-    if k >= 0:
-        c.free[0] = p.common[k]
-    else:
-        k = c.pairs[0]
-        c.pairs[0] += 1
-        p.version[k] = 0
-    p.common[k] = common
-    p.alike[k] = alike
-    for s in range(2):
-        node = 2 * k + s
-        own = a if s == 0 else b
-        p.end[node] = own
-        p.earlier[node] = -1
-        p.later[node] = p.head[own]
-        if p.head[own] >= 0:
-            p.earlier[p.head[own]] = node
-        p.head[own] = node
-    return k
-
-
-@kernel
-def drop_pairs(own: int, c: Counters, p: Pairs) -> None:
-    """Forget all pairs of a cluster; `c` and `p` are written."""
-    node = p.head[own]
-    while node >= 0:
-        k = node // 2
-        following = p.later[node]
-        other = node ^ 1
-        if p.earlier[other] >= 0:
-            p.later[p.earlier[other]] = p.later[other]
-        else:
-            p.head[p.end[other]] = p.later[other]
-        if p.later[other] >= 0:
-            p.earlier[p.later[other]] = p.earlier[other]
-        p.version[k] += 1
-        p.common[k] = c.free[0]
-        c.free[0] = k
-        node = following
-    p.head[own] = -1
-
-
-@kernel
-def mark_similar(own: int, g: Groups) -> None:
-    """Note where each group stands in the list of one, and drop those that are gone; `g` is written."""
-    last = -1
-    e = g.head[own]
-    while e >= 0:
-        if g.first[g.to[e]] < 0:
-            if last < 0:
-                g.head[own] = g.onward[e]
-            else:
-                g.onward[last] = g.onward[e]
-        else:
-            g.entry[g.to[e]] = e
-            last = e
-        e = g.onward[e]
-
-
-@kernel
-def unmark_similar(own: int, g: Groups) -> None:
-    """Forget where they stand; `entry` is written."""
-    e = g.head[own]
-    while e >= 0:
-        g.entry[g.to[e]] = -1
-        e = g.onward[e]
-
-
-@kernel
-def meet(k: int, alpha: float, q: Queue, c: Counters, u: Clusters, g: Groups, p: Pairs) -> None:
-    """Keep and queue all similar clusters that have a neighbour in common with k; `u.into` is read only.
-
-    Before the first merge each pair is met from its lesser end.
-    """
-    n_touched = 0
-    e = u.head[k]
-    while e >= 0:
-        t = u.head[find(u.into, u.to[e])]
-        while t >= 0:
-            other = find(u.into, u.to[t])
-            if other > k or (other != k and c.merges[0] > 0):
-                if u.met[other] == 0:
-                    u.touched[n_touched] = other
-                    n_touched += 1
-                u.met[other] += 1
-            t = u.onward[t]
-        e = u.onward[e]
-    own = u.group[k]
-    if n_touched:
-        mark_similar(own, g)
-    for s in range(n_touched):
-        other = u.touched[s]
-        e = g.entry[u.group[other]]
-        if e >= 0:
-            push_pair(add_pair(k, other, u.met[other], alike_in(g, own, e), c, p), alpha, q, c, p, u)
-        u.met[other] = 0
-    if n_touched:
-        unmark_similar(own, g)
-
-
-@kernel
-def queue_groups(alpha: float, q: Queue, c: Counters, g: Groups) -> None:
-    """Queue all pairs of groups; `q` and `c` are written."""
-    for own in range(c.groups[0]):
-        e = g.head[own]
-        while e >= 0:
-            if own <= g.to[e]:
-                push_groups(own, e, alpha, q, c, g)
-            e = g.onward[e]
-
-
-@kernel
-def meet_some(
-    begin: int, steps: int, alpha: float, q: Queue, c: Counters, u: Clusters, g: Groups, p: Pairs
-) -> int:
-    """Queue the pairs of clusters from number `begin` on for some steps; the first that has to wait.
-
-    It waits where there is no room for `need` more pairs. All but `u.into` is written.
-    """
-    k, n = begin, u.into.shape[0]
-    while k < n and steps > 0:
-        room = 0
-        e = u.head[k]
-        while e >= 0:
-            room += u.degree[u.to[e]]
-            e = u.onward[e]
-        c.need[0] = min(room, n)
-        if c.need[0] > min(p.common.shape[0] - c.pairs[0], q.key.shape[0] - c.queue[0]):
-            return k
-        meet(k, alpha, q, c, u, g, p)
-        steps -= room + 1
-        k += 1
-    c.need[0] = 0
-    return k
-
 
 # ---- a merge ------------------------------------------------------------------------------------------
 
 
 @kernel
-def room_for(i: int, j: int, u: Clusters, g: Groups, p: Pairs) -> int:
+def room_for(i: int, j: int, u: LiveClusters, g: AlikeGroups, p: RelatedPairs) -> int:
     """At most how many pairs, entries and places of the queue the merge of i and j takes; read only."""
     n = u.into.shape[0]
     met = 0
@@ -303,10 +70,10 @@ def join_groups(
     linkage: int,
     apart_alone: bool,
     alpha: float,
-    q: Queue,
+    q: MergeQueue,
     c: Counters,
-    u: Clusters,
-    g: Groups,
+    u: LiveClusters,
+    g: AlikeGroups,
 ) -> None:
     """Put cluster i, which j has just joined, into the group it now belongs to; sizes are those before."""
     one, other = u.group[i], u.group[j]
@@ -373,7 +140,7 @@ def join_groups(
 
 
 @kernel
-def leave_neighbour(x: int, j: int, u: Clusters) -> None:
+def leave_neighbour(x: int, j: int, u: LiveClusters) -> None:
     """Take cluster j out of the neighbours of x; `head`, `onward` and `degree` are written."""
     last, e = -1, u.head[x]
     while find(u.into, u.to[e]) != j:
@@ -387,7 +154,14 @@ def leave_neighbour(x: int, j: int, u: Clusters) -> None:
 
 @kernel
 def count_once_more(
-    x: int, n_others: int, alpha: float, q: Queue, c: Counters, u: Clusters, g: Groups, p: Pairs
+    x: int,
+    n_others: int,
+    alpha: float,
+    q: MergeQueue,
+    c: Counters,
+    u: LiveClusters,
+    g: AlikeGroups,
+    p: RelatedPairs,
 ) -> None:
     """One neighbour in common more for x and each of the last of `touched`; all but `u.into` is written."""
     own, n = u.group[x], u.into.shape[0]
@@ -420,11 +194,11 @@ def merge(
     linkage: int,
     apart_alone: bool,
     alpha: float,
-    q: Queue,
+    q: MergeQueue,
     c: Counters,
-    u: Clusters,
-    g: Groups,
-    p: Pairs,
+    u: LiveClusters,
+    g: AlikeGroups,
+    p: RelatedPairs,
     v: Vetoes,
 ) -> None:
     """Merge cluster j into i < j, and queue what has changed; all is written."""
@@ -497,7 +271,7 @@ def merge(
 
 
 @kernel
-def log_pair(log: Log, count: Index, a: int, b: int, key: float, alike: float, share: float) -> None:
+def log_pair(log: MergeLog, count: Index, a: int, b: int, key: float, alike: float, share: float) -> None:
     """Write down a pair if there is room; `log` and `count` are written."""
     at = count[0]
     if at < log.left.shape[0]:
@@ -510,7 +284,7 @@ def log_pair(log: Log, count: Index, a: int, b: int, key: float, alike: float, s
 
 
 @kernel
-def next_pair(own: int, e: int, u: Clusters, g: Groups, v: Vetoes) -> tuple[int, int, int, int]:
+def next_pair(own: int, e: int, u: LiveClusters, g: AlikeGroups, v: Vetoes) -> tuple[int, int, int, int]:
     """The first two clusters of a group and its entry that may merge, the first that may not, and the work.
 
     The first of both is -1 where there are none, with -1 beside it if all have been tried. Who may not is
@@ -545,14 +319,14 @@ def next_pair(own: int, e: int, u: Clusters, g: Groups, v: Vetoes) -> tuple[int,
 
 
 @kernel
-def is_pair_of(a: int, b: int, one: int, other: int, u: Clusters) -> bool:
+def is_pair_of(a: int, b: int, one: int, other: int, u: LiveClusters) -> bool:
     """Whether two clusters are there still, and of these groups; read only."""
     if a < 0 or u.into[a] != a or u.into[b] != b:
         return False
     return (u.group[a] == one and u.group[b] == other) or (u.group[a] == other and u.group[b] == one)
 
 
-@kernel
+@kernel(patience=2.0)
 def run(
     threshold: float,
     steps: int,
@@ -560,14 +334,14 @@ def run(
     linkage: int,
     apart_alone: bool,
     alpha: float,
-    q: Queue,
+    q: MergeQueue,
     c: Counters,
-    u: Clusters,
-    g: Groups,
-    p: Pairs,
+    u: LiveClusters,
+    g: AlikeGroups,
+    p: RelatedPairs,
     v: Vetoes,
-    log: Log,
-    near: Log,
+    log: MergeLog,
+    near: MergeLog,
 ) -> bool:
     """Merge the best pairs as long as they reach the threshold; whether that is done. All is written.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from coterie._arrays import Floats, Index
 
 
-class Clusters(NamedTuple):
+class LiveClusters(NamedTuple):
     """Clusters, numbered by their first records; of two that merge the lesser number stays.
 
     `into` is a forest of the merged ones, `root` the unit that stands for each in the vetoes. The neighbours
@@ -31,7 +31,7 @@ class Clusters(NamedTuple):
     touched: Index
 
 
-class Groups(NamedTuple):
+class AlikeGroups(NamedTuple):
     """Clusters that no attribute tells apart; any other cluster is a group of its own.
 
     `first` is the first cluster of each group (-1: none is left), `divisor` what its sums are divided by: 1,
@@ -52,7 +52,7 @@ class Groups(NamedTuple):
     entry: Index
 
 
-class Pairs(NamedTuple):
+class RelatedPairs(NamedTuple):
     """Pairs of similar clusters with common neighbours: `common` many.
 
     Pair p has the ends `end[2 p]` and `end[2 p + 1]`, each in a doubly linked list of its cluster: from
@@ -68,7 +68,7 @@ class Pairs(NamedTuple):
     version: Index
 
 
-class Queue(NamedTuple):
+class MergeQueue(NamedTuple):
     """A heap of pairs: largest similarity first, then that of the attributes, then the least numbers.
 
     `ref` is an entry of the groups (>= 0: any pair of clusters of both, `a` and `b` if it is known which,
@@ -83,7 +83,7 @@ class Queue(NamedTuple):
     version: Index
 
 
-class Log(NamedTuple):
+class MergeLog(NamedTuple):
     """Merges, or pairs that did not merge: two clusters, their similarity, and its two parts."""
 
     left: Index

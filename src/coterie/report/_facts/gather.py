@@ -252,8 +252,8 @@ def _verdict(account: Account, n: int, asked: int | None, sizes: SizeFacts, outc
         message[0] = f"{message[0][:-1]}; {asked:,} were asked for."
     stated, broken = violations.n_stated, violations.n_broken
     if not stated:
-        scored = account.wants == "weights"
-        nothing = "No constraints were stated beside the scores." if scored else "Nothing was stated."
+        given = {"weights": "scores", "records": "records"}.get(account.wants)
+        nothing = f"No constraints were stated beside the {given}." if given else "Nothing was stated."
         message.append("" if sizes.bounded else nothing)
     elif not broken:
         message.append("The constraint holds." if stated == 1 else f"All {stated:,} constraints hold.")
