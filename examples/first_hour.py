@@ -29,8 +29,8 @@ KINDS = ("mixed", "wide", "tall", "text", "gaps")
 ROWS = {"mixed": 120, "wide": 60, "tall": 3_000, "text": 90, "gaps": 100}
 # What a table refuses: a word of the command, the exit code, and why.
 REFUSED = {"text": [("PenalizedGaussianMixture", 2, "a mixture of Gaussians takes no sparse words")]}
-# Tables that a page makes itself, since these hold no such thing: records under names, scores of pairs.
-OF_THE_PAGE = ("records.csv", "people.csv")
+# Tables that a page makes itself, since these hold no such thing: records, scores of pairs.
+OF_THE_PAGE = ("records.csv", "people.csv", "papers.csv")
 TOPICS = (
     "engine oil brake wheel gear clutch",
     "violin chord tempo rhythm cello opera",
