@@ -8,19 +8,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import ndimage, sparse
+from sklearn.utils import Bunch
 
 import coterie
 from benchmarks import commits, measure, pictures, protocol, race
 from benchmarks.discover import choose, experiments
-from benchmarks.papers import ch03, ch04, ch05, ch08, ch13, ch15, curves
+from benchmarks.papers import ch03, ch04, ch05, ch08, ch10, ch13, ch15, curves
 from benchmarks.peers import correlation as peer_correlation
 from benchmarks.peers import distances as peer_distances
 from benchmarks.peers import mixture as peer_mixture
+from benchmarks.peers import resolve as peer_resolve
 from benchmarks.peers import sizes as peer_sizes
 from benchmarks.scale import distances as scale_distances
 from benchmarks.scale import house, weight
 from benchmarks.scale import mixture as scale_mixture
+from benchmarks.scale import resolve as scale_resolve
 from coterie import Constraints
+from coterie.metrics import pair_scores
 
 
 def test_every_experiment_is_found_and_says_what_it_is():
@@ -508,3 +512,50 @@ def test_editing_and_grid_are_what_they_say():
     advice = peer_correlation.grid(20, 0)
     assert len(advice.i) == 2 * 20 * 19
     assert set(advice.j - advice.i) == {1, 20}
+
+
+def test_best_threshold_of_scored_pairs_is_that_of_all_thresholds():
+    """Pairs decided alone and closed to clusters, with equal scores, against each threshold on its own."""
+    rng = np.random.default_rng(0)
+    i, j = np.triu_indices(12, 1)
+    for _ in range(20):
+        y, keep = rng.integers(4, size=12), rng.random(len(i)) < 0.3
+        score = rng.integers(5, size=len(i)) + 3.0 * (y[i] == y[j])
+        pairs = np.column_stack([i, j, score])[keep]
+        alone, closed = [], []
+        for cut in np.unique(score[keep]):
+            chosen = pairs[pairs[:, 2] >= cut, :2].astype(int)
+            alone.append(pair_scores(y, pairs=chosen).f1)
+            links = sparse.coo_array((np.ones(len(chosen)), chosen.T), shape=(12, 12))
+            closed.append(pair_scores(y, sparse.csgraph.connected_components(links)[1]).f1)
+        assert peer_resolve.best_of_pairs(pairs, y) == pytest.approx((max(alone), max(closed)))
+
+
+def test_rivals_are_told_names_and_company(monkeypatch):
+    names, papers = np.array(["li_wei", "doe_j_m", "roe", "li_w"]), np.array([7, 7, 7, 8])
+    monkeypatch.setattr(peer_resolve, "load_citeseer", lambda: Bunch(normalized_name=names, paper_id=papers))
+    told = [["li", "wei", "doe|roe"], ["doe", "j m", "li|roe"], ["roe", "", "doe|li"], ["li", "w", ""]]
+    assert peer_resolve.names_and_company().tolist() == told
+
+
+def test_names_at_size_have_the_shape_of_arxiv():
+    n = scale_resolve.N // 10
+    X, papers, y = scale_resolve.references(n)
+    assert len(X) == len(papers) == len(y) == pytest.approx(n, rel=0.03)
+    assert len(np.unique(papers)) == pytest.approx(scale_resolve.PAPERS / 10, rel=0.02)
+    assert len(np.unique(y)) == pytest.approx(scale_resolve.PEOPLE / 10, rel=0.02)
+
+
+def test_candidates_of_chapter_10_are_the_numbers_less_than_4_apart():
+    found, beside = ch10.made(2.0, 0, p_ambiguous_relation=0.5)
+    gap = np.abs(found.data - found.data.T)
+    assert len(beside["candidates"]) == ((gap < 4).sum() - len(gap)) // 2
+    assert ch10.closeness(1.0, 3.0) == pytest.approx(np.exp(-0.5))
+
+
+def test_pictures_of_chapter_10_are_those_of_the_results(tmp_path):
+    ch10.draw_pictures(folder=tmp_path)
+    for path in tmp_path.glob("*.png"):
+        assert 20_000 < path.stat().st_size < 200_000
+        assert (ch10.IMAGES / path.name).exists()
+    assert len(list(tmp_path.glob("*.png"))) == 3
