@@ -6,7 +6,6 @@ comparator of a column, and a block that is too large is compared along its sort
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -77,11 +76,6 @@ class KeyBlocking(_Blocking):
     >>> towns = [["Ann", "Leeds"], ["Bob", "York"], ["Anne", "Leeds"], ["Bob", "Leeds"]]
     >>> KeyBlocking(keys=lambda name, town: (name[0], town)).pairs(towns)
     array([[0, 2]])
-    >>> KeyBlocking(keys=[1, lambda name, town: name]).pairs(towns)
-    array([[0, 2],
-           [0, 3],
-           [1, 3],
-           [2, 3]])
     """
 
     parameter_rules: ClassVar = {
@@ -127,18 +121,13 @@ class SortedNeighbourhood(_Blocking):
         self.key = key
 
     def _pairs(self, records: Records) -> Index:
-        if self.key is None:
-            order = np.argsort(row_places(records))
-            order = order[~records.blank[order]]
-        else:
-            keys = user_keys(records, self.key)
-            some = [row for row, key in enumerate(keys) if key is not None]
-            try:
-                order = np.array(sorted(some, key=keys.__getitem__), dtype=np.int64)
-            except TypeError as error:
-                raise TypeError(
-                    f"keys cannot be sorted ({error}); return strings only, or numbers only."
-                ) from None
+        places = [None if blank else at for at, blank in zip(row_places(records), records.blank, strict=True)]
+        keys: list[Any] = places if self.key is None else user_keys(records, self.key)
+        rows = [row for row, key in enumerate(keys) if key is not None]
+        try:
+            order = np.array(sorted(rows, key=keys.__getitem__), dtype=np.int64)
+        except TypeError as error:
+            raise TypeError(f"keys cannot be sorted ({error}); give strings only, or numbers.") from None
         n_after = np.minimum(np.arange(len(order))[::-1], self.window - 1)
         return distinct_pairs(with_following(order, n_after), len(records.first))
 
@@ -174,8 +163,7 @@ class CanopyBlocking(_Blocking):
     """
 
     parameter_rules: ClassVar = {
-        "loose": real(0, 1, above=True),
-        "tight": real(0, 1, above=True),
+        **dict.fromkeys(["loose", "tight"], real(0, 1, above=True)),
         "max_block": whole(2),
     }
 
@@ -186,12 +174,8 @@ class CanopyBlocking(_Blocking):
 
     def _pairs(self, records: Records) -> Index:
         if self.tight < self.loose:
-            raise ParameterError(
-                f"tight is {self.tight:g} and loose is {self.loose:g}: both are similarities, and tight is "
-                "the larger one.",
-                "tight",
-                "loose",
-            )
+            words = "both are similarities, and tight is the larger one."
+            raise ParameterError(f"tight is {self.tight:g} and loose is {self.loose:g}: {words}", "tight")
         return pairs_in_blocks(records, [("the canopy of", self._canopies(records))], self.max_block)
 
     def _canopies(self, records: Records) -> Blocks:
@@ -212,18 +196,17 @@ class CanopyBlocking(_Blocking):
         return canopies
 
 
-def find_blocking(blocking: Any) -> Callable[[Records], Index] | None:
-    """What proposes pairs for the parameter `blocking`; None: all pairs."""
-    if blocking is None or isinstance(blocking, _Blocking):
-        return None if blocking is None else blocking.pairs
-    named = {
-        "auto": _automatic,
-        "keys": KeyBlocking().pairs,
-        "sorted": SortedNeighbourhood().pairs,
-        "canopy": CanopyBlocking().pairs,
-    }
+def blocked_pairs(records: Records, blocking: Any) -> Index | None:
+    """The pairs that the parameter `blocking` proposes; None: all pairs."""
+    named = {"keys": KeyBlocking, "sorted": SortedNeighbourhood, "canopy": CanopyBlocking}
+    if blocking is None:
+        return None
+    if isinstance(blocking, _Blocking):
+        return blocking.pairs(records)
     if isinstance(blocking, str) and blocking in named:
-        return named[blocking]
+        return named[blocking]().pairs(records)
+    if isinstance(blocking, str) and blocking == "auto":
+        return _automatic(records)
     raise ParameterError(
         f'blocking is {blocking!r}; give "auto", "keys", "sorted", "canopy", None for all pairs, or a '
         "KeyBlocking, SortedNeighbourhood or CanopyBlocking.",
@@ -231,11 +214,11 @@ def find_blocking(blocking: Any) -> Callable[[Records], Index] | None:
     )
 
 
-def _automatic(records: Records) -> Index:
+def _automatic(records: Records) -> Index | None:
     """All pairs of few rows; nearest rows where all columns are numbers; else the usual keys of texts."""
     rows = np.flatnonzero(~records.blank)
     if len(rows) <= _FEW_ROWS:
-        return rows[np.column_stack(np.triu_indices(len(rows), 1))]
+        return None
     if all(column.comparator == "number" for column in records.columns):
         return nearest_rows(records, rows)
     return pairs_in_blocks(records, usual_blocks(records), _MOST_IN_BLOCK, warn=False)

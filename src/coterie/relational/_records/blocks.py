@@ -73,15 +73,13 @@ def _usual_keys(column: ComparedColumn) -> list[list[list[Any]]]:
     """Kinds of keys: for each, the keys of every value."""
     if column.comparator == "person-name":
         # first initial with the start of the surname, and with its end; a lone surname meets every initial
-        first = [name.given[0][0] if name.given else "" for name in column.names]
-        every = sorted({"", *first})
-        ends = [(name[:3], name[-3:]) for name in (name.surname.replace(" ", "") for name in column.names)]
+        every = sorted({name.given[0][0] if name.given else "" for name in column.names})
+        initials = [[name.given[0][0]] if name.given else every for name in column.names]
+        surnames = [name.surname.replace(" ", "") for name in column.names]
+        named = list(zip(surnames, initials, strict=True))
         return [
-            [
-                [(initial, ends[at][end]) for initial in ([one] if one else every)]
-                for at, one in enumerate(first)
-            ]
-            for end in (0, 1)
+            [[(initial, surname[:3]) for initial in own] for surname, own in named],
+            [[(initial, surname[-3:]) for initial in own] for surname, own in named],
         ]
     if column.comparator in ("soft-tfidf", "tokens"):
         # the starts of the rarest words that others share
@@ -105,27 +103,22 @@ def pairs_in_blocks(
         for what, blocks in kinds:
             sizes = np.array([len(rows) for rows in blocks.values()], dtype=np.int64)
             if warn and sizes.max(initial=0) > most:
-                _warn_of_large(what, list(blocks), sizes, most)
+                worst, n_more = int(sizes.argmax()), int((sizes > most).sum()) - 1
+                others = f", and {count_of(n_more, 'other block')} are too large" if n_more else ""
+                warn_user(
+                    f"{what} {list(blocks)[worst]!r} holds {sizes[worst]:,} distinct records{others} "
+                    f"(max_block={most:,}): there, records are compared with their neighbours in sorted "
+                    "order only. Take keys that tell more apart, or raise max_block.",
+                    CoterieWarning,
+                )
             rows = np.concatenate([np.empty(0, dtype=np.int64), *map(np.asarray, blocks.values())])
             block = np.repeat(np.arange(len(sizes)), sizes)
             rows = rows[np.lexsort((place[rows], block))]
+            furthest = np.where(sizes > most, _WINDOW - 1, most)
             n_after = np.cumsum(sizes)[block] - 1 - np.arange(len(rows))
-            yield from with_following(
-                rows, np.where(sizes[block] > most, np.minimum(n_after, _WINDOW - 1), n_after)
-            )
+            yield from with_following(rows, np.minimum(n_after, furthest[block]))
 
     return distinct_pairs(found(), len(records.first))
-
-
-def _warn_of_large(what: str, keys: list[Any], sizes: Index, most: int) -> None:
-    n_others, worst = int(np.count_nonzero(sizes > most)) - 1, int(np.argmax(sizes))
-    others = f", and {count_of(n_others, 'other block')} are too large" if n_others else ""
-    warn_user(
-        f"{what} {keys[worst]!r} holds {sizes[worst]:,} distinct records{others} (max_block={most:,}): "
-        "there, records are compared with their neighbours in sorted order only. Take keys that tell more "
-        "apart, or raise max_block.",
-        CoterieWarning,
-    )
 
 
 def row_places(records: Records) -> Index:

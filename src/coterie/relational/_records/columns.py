@@ -129,21 +129,17 @@ def _read_cells(X: Any) -> dict[Any, Any]:
     if not hasattr(type(X), "columns"):
         array = _as_array(X)
         return {at: array[:, at] for at in range(array.shape[1])}
-    cells = _cells_of_frame(X)
-    check_array(np.broadcast_to(0, (len(next(iter(cells.values()), [])), len(cells))))  # it is not empty
-    return cells
-
-
-def _cells_of_frame(frame: Any) -> dict[Any, list[Any]]:
-    """The cells of each column of a frame, missing ones None; a name may be a number, as pandas has it."""
     import narwhals as nw
 
-    known = nw.from_native(frame)
-    names = known.collect_schema().names()
+    frame = nw.from_native(X)
+    names = frame.collect_schema().names()
     if any(isinstance(name, tuple) for name in names):
         raise TypeError("the columns of X have names of several levels; give each column one name.")
-    renamed = known.select(*(nw.col(name).alias(str(at)) for at, name in enumerate(names)))
-    return dict(zip(names, frame_columns(renamed.to_native()).values(), strict=True))
+    # in pandas a name may be a number
+    renamed = frame.select(*(nw.col(name).alias(str(at)) for at, name in enumerate(names)))
+    cells = list(frame_columns(renamed.to_native()).values())
+    check_array(np.broadcast_to(0, (len(cells[0]) if cells else 0, len(cells))))  # raises if it is empty
+    return dict(zip(names, cells, strict=True))
 
 
 def _as_array(X: Any) -> NDArray[Any]:
@@ -205,9 +201,15 @@ def _read_columns(columns: Any, names: list[Any]) -> dict[Any, tuple[Comparator 
             f"columns is {columns!r}; give {{column: comparator}} or {{column: (comparator, weight)}}, or "
             "None for all columns."
         )
+    known = dict(enumerate(names)) | {name: name for name in names}
     chosen: dict[Any, tuple[Comparator | None, float]] = {}
     for column, wanted in columns.items():
-        name = _find_column(column, names)
+        if column not in known:
+            raise _wrong_columns(
+                f"columns names {column!r}, which X does not have; its columns are "
+                f"{listed(map(repr, names), 12)}."
+            )
+        name = known[column]
         if name in chosen:
             raise _wrong_columns(f"columns names {name!r} twice, by name and by number.")
         pair = isinstance(wanted, tuple) and len(wanted) == 2
@@ -227,26 +229,16 @@ def _read_columns(columns: Any, names: list[Any]) -> dict[Any, tuple[Comparator 
     return chosen
 
 
-def _find_column(column: Any, names: list[Any]) -> Any:
-    """A column by name, or by number."""
-    if column in names:
-        return column
-    if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < len(names):
-        return names[column]
-    raise _wrong_columns(
-        f"columns names {column!r}, which X does not have; its columns are {listed(map(repr, names), 12)}."
-    )
+def _wrong_columns(message: str) -> ParameterError:
+    return ParameterError(message, "columns")
 
 
 def _usual_comparator(values: list[Any]) -> str:
     """Numbers by distance, texts of several words by their words, other strings letter by letter."""
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+    kinds = {type(value) for value in values}
+    if kinds <= {int, float}:
         return "number"
-    if not all(isinstance(value, str | int | float) and not isinstance(value, bool) for value in values):
+    if not kinds <= {str, int, float}:
         return "exact"
     several = sum(len(as_text(value).split()) > 1 for value in values)
     return "soft-tfidf" if 2 * several > len(values) else "jaro-winkler"
-
-
-def _wrong_columns(message: str) -> ParameterError:
-    return ParameterError(message, "columns")

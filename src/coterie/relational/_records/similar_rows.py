@@ -50,14 +50,13 @@ def find_similar(records: Records, blocking: Any = "auto", candidates: Any = Non
 
 def propose_pairs(records: Records, blocking: Any = "auto") -> Iterator[tuple[Index, Index]]:
     """Pairs of distinct rows that blocking proposes, in order, a part (left, right) at a time."""
-    from coterie.relational._blocking import find_blocking  # which reads records, too
+    from coterie.relational._blocking import blocked_pairs  # which reads records, too
 
-    chosen = find_blocking(blocking)
-    if chosen is None:
+    pairs = blocked_pairs(records, blocking)
+    if pairs is None:
         rows = np.flatnonzero(~records.blank)
         yield from with_following(rows, np.arange(len(rows))[::-1])
     else:
-        pairs = chosen(records)
         for start, stop in parts_of(np.ones(len(pairs), dtype=np.int64)):
             yield pairs[start:stop, 0], pairs[start:stop, 1]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -29,41 +30,34 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.casefold()) or [text]
 
 
-def jaro(strings: Sequence[str], left: Index, right: Index) -> Floats:
-    """Jaro similarity of pairs of strings, in this order."""
-    process, scorer = _rapidfuzz()
+def jaro(strings: Sequence[str], left: Index, right: Index, kind: str = "Jaro") -> Floats:
+    """Jaro similarity of pairs of strings, in this order; or another similarity of rapidfuzz."""
+    process, distance = _rapidfuzz()
     one, other = [strings[at] for at in left.tolist()], [strings[at] for at in right.tolist()]
-    found: Floats = process.cpdist(one, other, scorer=scorer, dtype=np.float64)
+    found: Floats = process.cpdist(one, other, scorer=getattr(distance, kind).similarity, dtype=np.float64)
     return found
 
 
 def jaro_winkler(strings: Sequence[str], left: Index, right: Index) -> Floats:
     """Jaro-Winkler similarity of pairs of strings; each distinct pair is compared once."""
     code, distinct = numbered(strings)
-    return on_distinct(
-        code[left], code[right], lambda a, b: _with_prefix(distinct, a, b, jaro(distinct, a, b))
-    )
 
+    def compare(a: Index, b: Index) -> Floats:
+        # the prefix counts at every Jaro similarity, with rapidfuzz's own Jaro-Winkler above .7 only
+        score, prefix = jaro(distinct, a, b), jaro(distinct, a, b, "Prefix")
+        return score + _PREFIX_WEIGHT * np.minimum(prefix, _MOST_PREFIX) * (1 - score)
 
-def _with_prefix(strings: Sequence[str], left: Index, right: Index, score: Floats) -> Floats:
-    """Winkler's part: the prefix counts at every Jaro similarity (in rapidfuzz above .7 only)."""
-    starts = np.array([string[:_MOST_PREFIX] for string in strings], dtype=f"U{_MOST_PREFIX}")
-    letters = starts.view(np.uint32).reshape(len(strings), _MOST_PREFIX)
-    same = (letters[left] == letters[right]) & (letters[left] != 0)
-    prefix = np.logical_and.accumulate(same, axis=1).sum(axis=1)
-    return score + _PREFIX_WEIGHT * prefix * (1 - score)
+    return on_distinct(code[left], code[right], compare)
 
 
 def _rapidfuzz() -> tuple[Any, Any]:
     try:
-        from rapidfuzz import process
-        from rapidfuzz.distance import Jaro
+        return import_module("rapidfuzz.process"), import_module("rapidfuzz.distance")
     except ImportError:
         raise ImportError(
             'comparing strings needs rapidfuzz: pip install "coterie[records]". '
             'The comparators "exact", "tokens" and "number" do without.'
         ) from None
-    return process, Jaro.similarity
 
 
 class WordWeights:
@@ -95,22 +89,17 @@ class WordWeights:
 
     def _close_words(self, some: Index) -> Any:
         """Jaro-Winkler of some of the words where it is above the limit, as a symmetric matrix."""
-        process, scorer = _rapidfuzz()
-        words = [self.words[at] for at in some.tolist()]
-        found = []
+        process, distance = _rapidfuzz()
+        words, found = [self.words[at] for at in some.tolist()], []
         for start, stop in parts_of(np.full(len(words), len(words))):
-            # the lesser word comes first
-            near = process.cdist(
-                words[start:stop], words[start:], scorer=scorer, score_cutoff=_LEAST_JARO, dtype=np.float64
-            )
-            left, right = np.nonzero(np.triu(near, 1))
-            found.append((start + left, start + right, near[left, right]))
-        left, right, score = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        score = _with_prefix(words, left, right, score)
+            rows, columns = words[start:stop], words[start:]  # the lesser word comes first
+            near = process.cdist(rows, columns, scorer=distance.Jaro.similarity, score_cutoff=_LEAST_JARO)
+            found.append(start + np.argwhere(np.triu(near, 1)))
+        left, right = np.concatenate(found).T
+        score = jaro_winkler(words, left, right)
         keep = score > _CLOSE
-        left, right, score = some[left[keep]], some[right[keep]], score[keep]
-        shape = (len(self.words),) * 2
-        half = sparse.csr_matrix((score, (left, right)), shape=shape)
+        shape = (len(self.words), len(self.words))
+        half = sparse.csr_matrix((score[keep], (some[left[keep]], some[right[keep]])), shape=shape)
         return (half + half.T + sparse.identity(len(self.words))).tocsr()
 
     def _one_way(self, close: Any, own: Index, other: Index) -> Floats:
