@@ -149,6 +149,15 @@ def test_canopies_are_built_as_described():
     assert set(listed(CanopyBlocking(0.3, 0.6).pairs(names))) == expected
 
 
+@pytest.mark.parametrize("blocking", [KeyBlocking(lambda name: name[0]), CanopyBlocking(0.1, 0.9)])
+def test_pairs_found_in_small_parts_are_the_same(blocking, monkeypatch):
+    names = words(80, seed=4)
+    whole = listed(blocking.pairs(names))
+    assert len(whole) > 100
+    monkeypatch.setattr("coterie.relational._records.pairs._AT_ONCE", 30)
+    assert listed(blocking.pairs(names)) == whole
+
+
 @pytest.mark.parametrize(
     ("blocking", "words"),
     [

@@ -93,7 +93,7 @@ def test_long_texts_are_compared_in_parts(monkeypatch):
     texts = [f"alpha{i} beta{i % 3} gamma{i % 5} delta" for i in range(30)]
     left, right = every_pair(len(texts))
     whole = similarity(texts, "soft-tfidf", left, right)
-    monkeypatch.setattr("coterie.relational._records.strings._MOST_WORD_PAIRS", 50)
+    monkeypatch.setattr("coterie.relational._records.pairs._AT_ONCE", 50)
     np.testing.assert_array_equal(similarity(texts, "soft-tfidf", left, right), whole)
 
 

@@ -7,21 +7,23 @@ blank strings; space around a string does not count.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_array
 
 from coterie._arrays import Floats, Index
 from coterie._words import listed
+from coterie.base import real
 from coterie.constraints._reading import frame_columns, is_missing
 from coterie.exceptions import ParameterError
 from coterie.relational._records.comparators import COMPARATORS
 from coterie.relational._records.person_names import PersonName, parse_name
-from coterie.relational._records.strings import WordWeights
+from coterie.relational._records.strings import WordWeights, words_of
 
 Comparator = str | Callable[[Any, Any], float]
 
@@ -49,6 +51,13 @@ class ComparedColumn:
         return [parse_name(as_text(value)) for value in self.values]
 
     @cached_property
+    def plain(self) -> list[str]:
+        """The words of the values without what stands between them; surnames first."""
+        if self.comparator == "person-name":
+            return [" ".join((name.surname, *name.given)) for name in self.names]
+        return [" ".join(words_of(text)) for text in self.texts]
+
+    @cached_property
     def word_weights(self) -> WordWeights:
         """The words of the values and their weights."""
         return WordWeights(self.texts, self.count)
@@ -56,12 +65,16 @@ class ComparedColumn:
     @cached_property
     def standard_numbers(self) -> Floats:
         """The values as numbers, in units of the standard deviation over the records."""
-        numbers = np.array([float(value) for value in self.values])
-        largest = np.abs(numbers).max(initial=0)
-        numbers = numbers / (largest or 1)  # or the squares may overflow
-        mean = np.average(numbers, weights=self.count) if len(numbers) else 0.0
-        spread = math.sqrt(np.average((numbers - mean) ** 2, weights=self.count)) if len(numbers) else 0.0
-        return (numbers - mean) / (spread or 1)
+        numbers = np.array([_as_number(value) for value in self.values])
+        for at in np.flatnonzero(~np.isfinite(numbers))[:1].tolist():
+            raise ValueError(
+                f'row {self.first_record[at]}, column {self.name!r} is {self.values[at]!r:.80}: "number" '
+                "compares finite numbers. Correct it, leave it empty, or choose another comparator."
+            )
+        numbers /= np.abs(numbers).max(initial=np.finfo(np.float64).tiny)  # or the squares may overflow
+        total = max(self.count.sum(), 1)
+        numbers -= numbers @ self.count / total
+        return numbers / (math.sqrt(numbers**2 @ self.count / total) or 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,133 +91,102 @@ def read_records(X: Any, columns: Mapping[Any, Any] | None = None) -> Records:
     """Read a data frame, an array or a list of rows (of strings: one column), and what is to be compared."""
     cells = _read_cells(X)
     chosen = _read_columns(columns, list(cells))
-    numbered = {name: _distinct_values(cells[name], name) for name in chosen}
-    row, first = _distinct_rows([code for code, _ in numbered.values()])
+    coded = {name: _distinct_values(cells[name], name) for name in chosen}
+    seen: dict[tuple[int, ...], int] = {}
+    rows = zip(*(code.tolist() for code, _ in coded.values()), strict=True)
+    row = np.array([seen.setdefault(codes, len(seen)) for codes in rows])
+    first = np.unique(row, return_index=True)[1]
     read = []
     for name, (comparator, weight) in chosen.items():
-        code, values = numbered[name]
+        code, values = coded[name]
         present = np.flatnonzero(code >= 0)
-        first_record = np.zeros(len(values), dtype=np.int64)
-        first_record[code[present][::-1]] = present[::-1]
-        count = np.bincount(code[present], minlength=len(values))
-        comparator = _usual_comparator(values) if comparator is None else comparator
-        column = ComparedColumn(name, comparator, weight, code[first], values, count, first_record)
-        _check_values(column)
-        read.append(column)
+        _, at, count = np.unique(code[present], return_index=True, return_counts=True)
+        comparator = comparator or _usual_comparator(values)
+        read.append(ComparedColumn(name, comparator, weight, code[first], values, count, present[at]))
+        if comparator == "number":
+            _ = read[-1].standard_numbers  # raises for what is no number
     blank = np.all([column.code < 0 for column in read], axis=0)
     return Records(row, first, blank, tuple(read))
 
 
 def as_text(value: Any) -> str:
     """A value as one would write it."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _as_number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 # ---- the table -------------------------------------------------------------------------------------------
 
 
-def _read_cells(X: Any) -> dict[str | int, Any]:
+def _read_cells(X: Any) -> dict[Any, Any]:
     """The cells of each column, by its name or number."""
-    if hasattr(type(X), "columns"):
-        cells: dict[Any, Any] = _cells_of_frame(X)
-        shape = (len(next(iter(cells.values()), [])), len(cells))
-    else:
+    if not hasattr(type(X), "columns"):
         array = _as_array(X)
-        if array.dtype.kind == "c":
-            raise ValueError("Complex data not supported: give strings or real numbers.")
-        cells, shape = {at: array[:, at] for at in range(array.shape[1])}, array.shape
-    for number, what in zip(shape, ("sample", "feature"), strict=True):
-        if number == 0:
-            raise ValueError(
-                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
-            )
-    return cells
-
-
-def _cells_of_frame(frame: Any) -> dict[Any, list[Any]]:
-    """The cells of each column of a frame, missing ones None; a name may be a number, as pandas has it."""
+        return {at: array[:, at] for at in range(array.shape[1])}
     import narwhals as nw
 
-    try:
-        known = nw.from_native(frame)
-    except TypeError:
-        raise TypeError(
-            f"the records are a {type(frame).__name__}, which is no data frame that we know."
-        ) from None
-    names = known.collect_schema().names()
+    frame = nw.from_native(X)
+    names = frame.collect_schema().names()
     if any(isinstance(name, tuple) for name in names):
         raise TypeError("the columns of X have names of several levels; give each column one name.")
-    renamed = known.select(*(nw.col(name).alias(str(at)) for at, name in enumerate(names)))
-    return dict(zip(names, frame_columns(renamed.to_native()).values(), strict=True))
+    # in pandas a name may be a number
+    renamed = frame.select(*(nw.col(name).alias(str(at)) for at, name in enumerate(names)))
+    cells = list(frame_columns(renamed.to_native()).values())
+    check_array(np.broadcast_to(0, (len(cells[0]) if cells else 0, len(cells))))  # raises if it is empty
+    return dict(zip(names, cells, strict=True))
 
 
 def _as_array(X: Any) -> NDArray[Any]:
     """A table that is no frame, as an array of two dimensions."""
-    if hasattr(X, "tocoo"):
-        raise TypeError(
-            "Sparse data was passed, but records are a table: give a data frame or a dense array."
-        )
-    if isinstance(X, str | bytes | Mapping) or not (hasattr(X, "__iter__") or hasattr(X, "__array__")):
+    if isinstance(X, str | bytes | Mapping) or not hasattr(X, "__len__"):
         raise TypeError(
             f"the records are {type(X).__name__}; give a data frame, an array, a list of rows or of strings."
         )
-    array = np.asarray(X) if hasattr(X, "__array__") else np.array(list(X), dtype=object)
+    array = X if hasattr(X, "__array__") or hasattr(X, "tocoo") else np.array(X, dtype=object)
     if array.ndim == 1:
         cells = array.tolist()
         if any(isinstance(cell, str) for cell in cells):
-            return array[:, None]  # one column of strings
-        width = [len(cell) if isinstance(cell, list | tuple | np.ndarray) else 1 for cell in cells]
-        odd = next((at for at, one in enumerate(width) if one != width[0]), None)
-        if odd is not None:
+            return np.asarray(array)[:, None]  # one column of strings
+        width = [np.size(cell) for cell in cells]
+        for at in np.flatnonzero(np.array(width) != width[:1])[:1].tolist():
             raise ValueError(
-                f"row {odd} has {width[odd]} values, but row 0 has {width[0]}; give rows of one length."
+                f"row {at} has {width[at]} values, but row 0 has {width[0]}; give rows of one length."
             )
-    if array.ndim != 2:
-        raise ValueError(
-            f"Expected 2D array, got {array.ndim}D array instead: one row a record. Reshape your data, with "
-            "array.reshape(-1, 1) if it has a single column."
-        )
-    return array
+    checked: NDArray[Any] = check_array(array, dtype=None, ensure_all_finite=False)
+    return checked
 
 
-def _distinct_values(cells: Any, name: str | int) -> tuple[Index, list[Any]]:
+def _distinct_values(cells: Any, name: Any) -> tuple[Index, list[Any]]:
     """The number of each cell's value among the distinct ones, -1 if missing, and these values."""
     raw = cells.tolist() if isinstance(cells, np.ndarray) else cells
-    seen: dict[Any, int] = {}
+    seen: dict[Any, int] = {None: -1}
+    code: list[int] = []
     try:
-        code = np.fromiter((seen.setdefault(cell, len(seen)) for cell in raw), dtype=np.int64, count=len(raw))
+        code.extend(seen.setdefault(_clean(cell), len(seen) - 1) for cell in raw)
     except TypeError:
-        row = next(at for at, cell in enumerate(raw) if getattr(type(cell), "__hash__", None) is None)
         raise TypeError(
-            f"row {row}, column {name!r} is {raw[row]!r:.80}: the argument must be a string or a number."
+            f"row {len(code)}, column {name!r} is {raw[len(code)]!r:.80}: the argument must be a string or a "
+            "number."
         ) from None
-    values: dict[Any, int] = {}
-    clean = np.empty(len(seen), dtype=np.int64)
-    for at, value in enumerate(seen):
-        value = value.item() if isinstance(value, np.generic) else value
-        value = value.strip() if isinstance(value, str) else value
+    for value, at in seen.items():
         if isinstance(value, float) and math.isinf(value):
-            row = int(np.flatnonzero(code == at)[0])
             raise ValueError(
-                f"row {row}, column {name!r} is infinite: give a number, or leave it empty (NaN)."
+                f"row {code.index(at)}, column {name!r} is infinite: give a number, or leave it empty (NaN)."
             )
-        missing = is_missing(value) or value == ""
-        clean[at] = -1 if missing else values.setdefault(value, len(values))
-    return clean[code], list(values)
+    return np.array(code, dtype=np.int64), list(seen)[1:]
 
 
-def _distinct_rows(codes: Sequence[Index]) -> tuple[Index, Index]:
-    """Which records are equal: numbers by first occurrence, and the first record of each number."""
-    row = np.zeros(len(codes[0]), dtype=np.int64)
-    first = np.zeros(1, dtype=np.int64)
-    for code in codes:
-        _, first, row = np.unique(row * (code.max() + 2) + code + 1, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return rank[row], first[order]
+def _clean(value: Any) -> Any:
+    """A value without space around it; None if it is missing."""
+    if isinstance(value, str):
+        return value.strip() or None
+    return None if is_missing(value) else value.item() if isinstance(value, np.generic) else value
 
 
 # ---- what is compared ------------------------------------------------------------------------------------
@@ -215,73 +197,48 @@ def _read_columns(columns: Any, names: list[Any]) -> dict[Any, tuple[Comparator 
     if columns is None:
         return dict.fromkeys(names, (None, 1.0))
     if not isinstance(columns, Mapping) or not columns:
-        raise ParameterError(
+        raise _wrong_columns(
             f"columns is {columns!r}; give {{column: comparator}} or {{column: (comparator, weight)}}, or "
-            "None for all columns.",
-            "columns",
+            "None for all columns."
         )
+    known = dict(enumerate(names)) | {name: name for name in names}
     chosen: dict[Any, tuple[Comparator | None, float]] = {}
     for column, wanted in columns.items():
-        name = _find_column(column, names)
+        if column not in known:
+            raise _wrong_columns(
+                f"columns names {column!r}, which X does not have; its columns are "
+                f"{listed(map(repr, names), 12)}."
+            )
+        name = known[column]
         if name in chosen:
-            raise ParameterError(f"columns names {name!r} twice, by name and by number.", "columns")
-        pair = wanted if isinstance(wanted, tuple) else (wanted, 1.0)
-        if len(pair) != 2:
-            raise ParameterError(
-                f"columns has {wanted!r} for {column!r}; give a comparator, or (comparator, weight).",
-                "columns",
-            )
-        comparator, weight = pair
+            raise _wrong_columns(f"columns names {name!r} twice, by name and by number.")
+        pair = isinstance(wanted, tuple) and len(wanted) == 2
+        comparator, weight = wanted if pair else (wanted, 1.0)
         if not callable(comparator) and comparator not in (None, *COMPARATORS):
-            raise ParameterError(
+            raise _wrong_columns(
                 f"columns compares {column!r} by {comparator!r}, which is no comparator; there are "
-                f"{', '.join(map(repr, COMPARATORS))}, or give a function of two values.",
-                "columns",
+                f"{', '.join(map(repr, COMPARATORS))}, or give a function of two values. With a weight, give "
+                "a comparator and a number: (comparator, weight)."
             )
-        number = isinstance(weight, int | float | np.number) and not isinstance(weight, bool)
-        if not number or not 0 < weight < math.inf:
-            raise ParameterError(
+        if not real(0, above=True).holds(weight):
+            raise _wrong_columns(
                 f"columns gives {column!r} the weight {weight!r}; a weight is a finite number above 0. Leave "
-                "the column out if it is not to be compared.",
-                "columns",
+                "the column out if it is not to be compared."
             )
         chosen[name] = (comparator, float(weight))
     return chosen
 
 
-def _find_column(column: Any, names: list[Any]) -> Any:
-    """A column by name, or by number."""
-    if column in names:
-        return column
-    if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < len(names):
-        return names[column]
-    raise ParameterError(
-        f"columns names {column!r}, which X does not have; its columns are {listed(map(repr, names), 12)}.",
-        "columns",
-    )
+def _wrong_columns(message: str) -> ParameterError:
+    return ParameterError(message, "columns")
 
 
 def _usual_comparator(values: list[Any]) -> str:
     """Numbers by distance, texts of several words by their words, other strings letter by letter."""
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+    kinds = {type(value) for value in values}
+    if kinds <= {int, float}:
         return "number"
-    if not all(isinstance(value, str | int | float) and not isinstance(value, bool) for value in values):
+    if not kinds <= {str, int, float}:
         return "exact"
     several = sum(len(as_text(value).split()) > 1 for value in values)
     return "soft-tfidf" if 2 * several > len(values) else "jaro-winkler"
-
-
-def _check_values(column: ComparedColumn) -> None:
-    """Raise if a comparator of numbers was given something else."""
-    if column.comparator != "number":
-        return
-    for at, value in enumerate(column.values):
-        try:
-            fine = math.isfinite(float(value))
-        except (TypeError, ValueError, OverflowError):
-            fine = False
-        if not fine:
-            raise ValueError(
-                f'row {column.first_record[at]}, column {column.name!r} is {value!r:.80}: "number" compares '
-                "finite numbers. Correct it, leave it empty, or choose another comparator."
-            )

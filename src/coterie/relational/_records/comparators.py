@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from coterie._arrays import Floats, Index
 from coterie.base import warn_user
 from coterie.exceptions import CoterieWarning
 from coterie.relational._records.person_names import compare_names
-from coterie.relational._records.strings import jaro_winkler, numbered, on_distinct
+from coterie.relational._records.strings import jaro_winkler
 
 if TYPE_CHECKING:
     from coterie.relational._records.columns import ComparedColumn
@@ -27,11 +27,6 @@ def compare_values(column: ComparedColumn, left: Index, right: Index) -> Floats:
     return COMPARATORS[column.comparator](column, left, right)
 
 
-def _jaro_winkler(column: ComparedColumn, left: Index, right: Index) -> Floats:
-    code, distinct = numbered(column.texts)
-    return on_distinct(code[left], code[right], lambda a, b: jaro_winkler(distinct, a, b))
-
-
 def _number(column: ComparedColumn, left: Index, right: Index) -> Floats:
     """`exp(-(d / sd)^2 / 2)`, with the standard deviation over the records."""
     scaled = column.standard_numbers
@@ -40,7 +35,7 @@ def _number(column: ComparedColumn, left: Index, right: Index) -> Floats:
 
 COMPARATORS: dict[str, Callable[[ComparedColumn, Index, Index], Floats]] = {
     "exact": lambda column, left, right: np.zeros(len(left)),
-    "jaro-winkler": _jaro_winkler,
+    "jaro-winkler": lambda column, left, right: jaro_winkler(column.texts, left, right),
     "soft-tfidf": lambda column, left, right: column.word_weights.soft_cosine(left, right),
     "tokens": lambda column, left, right: column.word_weights.cosine(left, right),
     "person-name": lambda column, left, right: compare_names(column.names, left, right),
@@ -50,17 +45,13 @@ COMPARATORS: dict[str, Callable[[ComparedColumn, Index, Index], Floats]] = {
 
 def _by_callable(column: ComparedColumn, left: Index, right: Index) -> Floats:
     """The user's function, in both directions; one warning if they differ."""
-    forth, back = (
-        np.array([_call(column, a, b) for a, b in zip(one.tolist(), other.tolist(), strict=True)])
-        for one, other in ((left, right), (right, left))
-    )
-    differ = np.flatnonzero(np.abs(forth - back) > _SYMMETRIC)
-    if len(differ):
-        at = differ[0]
-        a, b = int(left[at]), int(right[at])
+    pairs = list(zip(left.tolist(), right.tolist(), strict=True))
+    forth = np.array([_call(column, a, b) for a, b in pairs])
+    back = np.array([_call(column, b, a) for a, b in pairs])
+    for at in np.flatnonzero(np.abs(forth - back) > _SYMMETRIC)[:1].tolist():
         warn_user(
-            f"The comparator of column {column.name!r} is not symmetric: {_pair(column, a, b)} have "
-            f"similarity {forth[at]:.6g}, and {back[at]:.6g} the other way round. The mean is used.",
+            f"The comparator of column {column.name!r} is not symmetric: {_in_words(column, *pairs[at])} "
+            f"have similarity {forth[at]:.6g}, and {back[at]:.6g} the other way round. The mean is used.",
             CoterieWarning,
         )
     return np.asarray((forth + back) / 2, dtype=np.float64)
@@ -69,24 +60,17 @@ def _by_callable(column: ComparedColumn, left: Index, right: Index) -> Floats:
 def _call(column: ComparedColumn, a: int, b: int) -> float:
     comparator: Any = column.comparator
     score = comparator(column.values[a], column.values[b])
-    try:
+    number: float | None = None
+    with suppress(TypeError, ValueError):
         number = float(score)
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"the comparator of column {column.name!r} returned {score!r} for {_pair(column, a, b)}; it must "
-            "return a number from 0 to 1."
-        ) from None
-    if math.isnan(number) or not 0 <= number <= 1:
-        raise ValueError(
-            f"the comparator of column {column.name!r} returned {number} for {_pair(column, a, b)}; a "
+    if number is None or not 0 <= number <= 1:
+        raise (TypeError if number is None else ValueError)(
+            f"the comparator of column {column.name!r} returned {score} for {_in_words(column, a, b)}; a "
             "similarity is a number from 0 to 1."
         )
     return number
 
 
-def _pair(column: ComparedColumn, a: int, b: int) -> str:
-    """Two values and the first rows that have them."""
-    return (
-        f"rows {column.first_record[a]} and {column.first_record[b]} "
-        f"({column.values[a]!r} and {column.values[b]!r})"
-    )
+def _in_words(column: ComparedColumn, a: int, b: int) -> str:
+    one, other = column.first_record[[a, b]]
+    return f"rows {one} and {other} ({column.values[a]!r} and {column.values[b]!r})"

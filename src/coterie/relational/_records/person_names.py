@@ -15,30 +15,15 @@ from typing import NamedTuple
 import numpy as np
 
 from coterie._arrays import Floats, Index
-from coterie.relational._records.strings import jaro_winkler, numbered, on_distinct
+from coterie.relational._records.pairs import numbered, on_distinct
+from coterie.relational._records.strings import jaro_winkler
 
 _WORD = re.compile(r"[^\W\d_]+")
 _INITIALS = re.compile(r"(?<![^\W_])[A-Z]{2,3}(?![^\W_])")
-_PARTICLES = frozenset(
-    [
-        "van",
-        "von",
-        "der",
-        "den",
-        "de",
-        "la",
-        "del",
-        "della",
-        "di",
-        "da",
-        "dos",
-        "du",
-        "des",
-        "le",
-        "ter",
-        "ten",
-    ]
-)
+_PARTICLES = frozenset([
+    "van", "von", "der", "den", "de", "la", "del", "della", "di", "da", "dos", "du", "des", "le",
+    "ter", "ten",
+])  # fmt: skip
 _SUFFIXES = frozenset(["jr", "sr", "ii", "iii", "iv", "phd", "md"])
 _MOST_GIVEN = 8  # given names that are compared; a text that is no name has hundreds
 
@@ -85,48 +70,37 @@ def parse_name(text: str) -> PersonName:
 
 
 def compare_names(names: Sequence[PersonName], left: Index, right: Index) -> Floats:
-    """How alike two names are: half the surname, half the given names; 1 if they are equal.
-
-    Surnames, lists of given names and given names are each compared once for a distinct pair.
-    """
-    surname, surnames = numbered([name.surname for name in names])
+    """How alike two names are: half the surname, half the given names; 1 if they are equal."""
+    surnames = [name.surname for name in names]
     given, givens = numbered([name.given for name in names])
-    by_surname = on_distinct(surname[left], surname[right], lambda a, b: jaro_winkler(surnames, a, b))
+    by_surname = jaro_winkler(surnames, left, right)
     by_given = on_distinct(given[left], given[right], lambda a, b: _compare_given(givens, a, b))
-    equal = (surname[left] == surname[right]) & (given[left] == given[right])
+    equal = (by_surname == 1) & (given[left] == given[right])
     return np.where(equal, 1.0, (by_surname + by_given) / 2)
 
 
 def _compare_given(givens: Sequence[tuple[str, ...]], left: Index, right: Index) -> Floats:
     """Given names position by position; the first counts most, and must agree."""
-    most = max(map(len, givens))
-    if most == 0:
-        return np.full(len(left), _NO_GIVEN_NAME)
-    padded = [word for given in givens for word in given + ("",) * (most - len(given))]
-    code, words = numbered(padded)
-    code = code.reshape(-1, most)
-    length = np.array([len(word) for word in words])
-    initial = np.array([word[:1] for word in words])
     how_many = np.array([len(given) for given in givens])
-    n_positions = np.maximum(how_many[left], how_many[right])
-
-    first, others = np.zeros(len(left)), np.zeros(len(left))
-    for position in range(most):
-        at = np.flatnonzero(position < n_positions)
+    fewest, most = np.sort([how_many[left], how_many[right]], axis=0)
+    width = max(1, *how_many)
+    code, words = numbered([word for given in givens for word in (*given, *[""] * width)[:width]])
+    code = code.reshape(-1, width)
+    length, initial = np.array([len(word) for word in words]), np.array([word[:1] for word in words])
+    scores = np.zeros((width, len(left)))
+    for position in range(width):
+        at = np.flatnonzero(position < most)
         a, b = code[left[at], position], code[right[at], position]
         score = np.where(initial[a] == initial[b], _INITIAL_AGREES, 0.0)
         full = np.flatnonzero((length[a] > 1) & (length[b] > 1))
-        alike = on_distinct(a[full], b[full], lambda c, d: jaro_winkler(words, c, d))
+        alike = jaro_winkler(words, a[full], b[full])
         score[full] = np.where(alike > _CLEARLY_ALIKE, alike, alike / 2)
-        score = np.where(a == b, np.where(length[a] == 1, _SAME_INITIAL, 1.0), score)
-        score = np.where((length[a] == 0) | (length[b] == 0), _GIVEN_MISSING, score)
-        if position == 0:
-            first[at] = score
-        else:
-            others[at] += score
-    mean = _FIRST_COUNTS * first + (1 - _FIRST_COUNTS) * others / np.maximum(n_positions - 1, 1)
-    score = np.where(n_positions == 1, first, np.where(first == 0, 0.0, mean))
-    return np.where(np.minimum(how_many[left], how_many[right]) == 0, _NO_GIVEN_NAME, score)
+        score[a == b] = np.where(length[a[a == b]] == 1, _SAME_INITIAL, 1.0)
+        score[(length[a] == 0) | (length[b] == 0)] = _GIVEN_MISSING
+        scores[position, at] = score
+    first, others = scores[0], scores[1:].sum(axis=0) / np.maximum(most - 1, 1)
+    mean = np.where(first > 0, _FIRST_COUNTS * first + (1 - _FIRST_COUNTS) * others, 0.0)
+    return np.where(fewest == 0, _NO_GIVEN_NAME, np.where(most == 1, first, mean))
 
 
 def _words(text: str) -> list[str]:

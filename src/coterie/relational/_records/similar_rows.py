@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from coterie._arrays import Floats, Index
 from coterie.relational._records.columns import Records
 from coterie.relational._records.comparators import compare_values
-from coterie.relational._records.pairs import all_pairs
+from coterie.relational._records.pairs import distinct_pairs, on_distinct, parts_of, with_following
 
-_AT_ONCE = 2_000_000  # pairs
 _STEP = 2.0**30  # similarities are multiples of 1 / this, so that sums of them are exact
 _ENOUGH = 0.5  # a proposed pair is similar above this
 
@@ -34,34 +34,31 @@ class Similar:
 
 def find_similar(records: Records, blocking: Any = "auto", candidates: Any = None) -> Similar:
     """The pairs that are similar: given ones above 0, proposed ones above one half."""
-    n, n_rows = len(records.row), len(records.first)
-    if candidates is not None:
-        left, right = read_candidates(candidates, n)
-        similarity, n_compared = compare_rows(records, records.row[left], records.row[right])
-        keep = similarity > 0
-        alone = np.zeros(n, dtype=bool)
-        return Similar(np.arange(n), n, left[keep], right[keep], similarity[keep], alone, n_compared)
-    nobody = np.empty(0, dtype=np.int64)
-    found, n_compared = [(nobody, nobody, np.empty(0))], 0
-    for left, right in propose_pairs(records, blocking):
-        similarity, n_new = compare_rows(records, left, right)
-        keep, n_compared = similarity > _ENOUGH, n_compared + n_new
+    given, n = candidates is not None, len(records.row)
+    row = records.row if given else np.arange(len(records.first))  # of each group
+    group = np.arange(n) if given else records.row
+    alike = np.zeros(n, dtype=bool) if given else ~records.blank
+    parts = [read_candidates(candidates, n)] if given else propose_pairs(records, blocking)
+    found, n_compared = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))], 0
+    for left, right in parts:
+        similarity, n_new = compare_rows(records, row[left], row[right])
+        keep, n_compared = similarity > (0 if given else _ENOUGH), n_compared + n_new
         found.append((left[keep], right[keep], similarity[keep]))
-    left, right, similarity = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return Similar(records.row, n_rows, left, right, similarity, ~records.blank, n_compared)
+    left, right, similarity = (np.concatenate(some) for some in zip(*found, strict=True))
+    return Similar(group, len(row), left, right, similarity, alike, n_compared)
 
 
 def propose_pairs(records: Records, blocking: Any = "auto") -> Iterator[tuple[Index, Index]]:
-    """Pairs of distinct rows that blocking proposes, in order, a chunk (left, right) at a time."""
-    from coterie.relational._blocking import find_blocking  # which reads records, too
+    """Pairs of distinct rows that blocking proposes, in order, a part (left, right) at a time."""
+    from coterie.relational._blocking import blocked_pairs  # which reads records, too
 
-    chosen = find_blocking(blocking)
-    if chosen is None:
-        yield from all_pairs(records)
-        return
-    pairs = chosen(records)
-    for start in range(0, len(pairs), _AT_ONCE):
-        yield pairs[start : start + _AT_ONCE, 0], pairs[start : start + _AT_ONCE, 1]
+    pairs = blocked_pairs(records, blocking)
+    if pairs is None:
+        rows = np.flatnonzero(~records.blank)
+        yield from with_following(rows, np.arange(len(rows))[::-1])
+    else:
+        for start, stop in parts_of(np.ones(len(pairs), dtype=np.int64)):
+            yield pairs[start:stop, 0], pairs[start:stop, 1]
 
 
 def compare_rows(records: Records, left: Index, right: Index) -> tuple[Floats, int]:
@@ -71,35 +68,33 @@ def compare_rows(records: Records, left: Index, right: Index) -> tuple[Floats, i
     """
     total, weight, n_compared = np.zeros(len(left)), np.zeros(len(left)), 0
     for column in records.columns:
+
+        def compare(a: Index, b: Index, column: Any = column) -> Floats:
+            nonlocal n_compared
+            n_compared += len(a)
+            return compare_values(column, a, b)
+
         a, b = column.code[left], column.code[right]
-        present = np.flatnonzero((a >= 0) & (b >= 0))
-        a, b = a[present], b[present]
-        score = np.ones(len(present))
-        differ = np.flatnonzero(a != b)
-        if len(differ):
-            low, high = np.minimum(a[differ], b[differ]), np.maximum(a[differ], b[differ])
-            width = len(column.values)
-            pairs, inverse = np.unique(low * width + high, return_inverse=True)
-            score[differ] = compare_values(column, pairs // width, pairs % width)[inverse]
-            n_compared += len(pairs)
-        total[present] += column.weight * score
-        weight[present] += column.weight
+        present = (a >= 0) & (b >= 0)
+        differ = np.flatnonzero(present & (a != b))
+        score = present.astype(np.float64)
+        score[differ] = on_distinct(a[differ], b[differ], compare)
+        total += column.weight * score
+        weight += column.weight * present
     mean = np.divide(total, weight, out=np.zeros(len(left)), where=weight > 0)
     return np.round(np.clip(mean, 0, 1) * _STEP) / _STEP, n_compared
 
 
 def read_candidates(candidates: Any, n: int) -> tuple[Index, Index]:
     """Pairs of records as a list or a square matrix, each once, the lesser record first."""
-    if hasattr(candidates, "tocoo"):
-        entries = candidates.tocoo()
-        _check_square(entries.shape, n)
-        keep = entries.data != 0
-        pairs = np.column_stack([entries.row[keep], entries.col[keep]])
-    else:
-        pairs = np.asarray(candidates)
-        if pairs.dtype.kind == "b":
-            _check_square(pairs.shape, n)
-            pairs = np.argwhere(pairs)
+    matrix = hasattr(candidates, "tocoo")
+    pairs = candidates if matrix else np.asarray(candidates)
+    if matrix or pairs.dtype.kind == "b":
+        if pairs.shape != (n, n):
+            raise ValueError(
+                f"the matrix of candidates has shape {pairs.shape}, but there are {n} rows of X."
+            )
+        pairs = np.column_stack(sparse.coo_matrix(pairs).nonzero())
     if pairs.size == 0:
         pairs = np.empty((0, 2), dtype=np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
@@ -107,18 +102,9 @@ def read_candidates(candidates: Any, n: int) -> tuple[Index, Index]:
             f"candidates have shape {pairs.shape}; give pairs of row numbers, (p, 2), or a square matrix "
             "that is sparse or of True and False."
         )
-    whole = pairs.dtype.kind in "iu" or (pairs.dtype.kind == "f" and bool((np.trunc(pairs) == pairs).all()))
-    if not whole:
+    if pairs.dtype.kind not in "iuf" or (np.trunc(pairs) != pairs).any():
         raise TypeError(f"candidates hold {pairs.dtype} values; a pair is two row numbers.")
-    outside = np.flatnonzero(((pairs < 0) | (pairs >= n)).any(axis=1))
-    if len(outside):
-        i, j = pairs[outside[0]].tolist()
+    for i, j in pairs[((pairs < 0) | (pairs >= n)).any(axis=1)][:1].tolist():
         raise ValueError(f"candidates have the pair ({i:g}, {j:g}), but rows are numbered 0 to {n - 1}.")
-    low, high = pairs.min(axis=1).astype(np.int64), pairs.max(axis=1).astype(np.int64)
-    key = np.unique((low * n + high)[low < high])
-    return key // n, key % n
-
-
-def _check_square(shape: tuple[int, ...], n: int) -> None:
-    if tuple(shape) != (n, n):
-        raise ValueError(f"the matrix of candidates has shape {tuple(shape)}, but there are {n} rows of X.")
+    pairs = distinct_pairs([tuple(pairs.astype(np.int64).T)], n)
+    return pairs[:, 0], pairs[:, 1]
