@@ -308,7 +308,7 @@ def test_disputed_are_told_by_id():
     model = CorrelationClustering(random_state=0).fit(W, constraints=ids)
     assert model.disputed() == [("bob", "cleo", -3.0, "joined")]
     text = model.account().sections[0]
-    assert "bob and cleo: -3, joined" in text.listed
+    assert "bob and cleo: -3, joined" in text.lists[0].lines
     assert "3" in text.text
 
 

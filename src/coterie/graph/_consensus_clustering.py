@@ -186,8 +186,7 @@ class ConsensusClustering(ConstrainedClusterMixin, BaseEstimator):
         n_starts = auto if self.n_init == "auto" else self.n_init
         n_starts = n_starts if self.algorithm in ("local", "pivot", "lp-pivot") else 1
         best = best_of_starts(self, X, run, n_starts=n_starts, max_steps=_MOST_SWEEPS)[0]
-        first, place = np.unique(best.label[node], return_index=True, return_inverse=True)[1:]
-        self.labels_ = np.argsort(np.argsort(first))[place].astype(np.int32)
+        self.labels_ = by_first_occurrence(best.label[node]).astype(np.int32)
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.objective_ = (best.objective + fixed) / m
         self.history_ = (np.array([*best.history[:-1], best.objective]) + fixed) / m
@@ -271,14 +270,13 @@ def _read_ballot(X: Any, known: Constraints) -> tuple[Ballot, Index, float]:
     free &= (level.codes < 0).all(axis=0)
     first, row = np.unique(key, return_index=True, return_inverse=True)[1:]
     same = free[unit] & has.any(axis=1) & (tokens == tokens[first[row]]).all(axis=1)
-    first, node = np.unique(np.where(same, row, n + unit), return_index=True, return_inverse=True)[1:]
-    node = np.argsort(np.argsort(first))[node]
+    node = by_first_occurrence(np.where(same, row, n + unit))
     part = np.empty(graph.n, dtype=np.int64)
     part[unit] = node
     starts = np.concatenate([[0], np.cumsum(has.sum(axis=1))])
     shape = (n, n_tokens[-1])
     items = sparse.csr_matrix((np.ones(starts[-1], dtype=np.int32), tokens[has], starts), shape)
-    held = indicator(node, len(first)) @ items
+    held = indicator(node, int(node.max()) + 1) @ items
     column = np.repeat(np.arange(m), np.diff(n_tokens))
     ballot = Ballot(held, column, m, contract(level, part, scratch_of(graph.n)))
     return ballot, node, float(pairs.strength[pairs.cannot & (unit[i] == unit[j])].sum())

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from coterie._arrays import Index
+from coterie._arrays import Index, by_first_occurrence
 from coterie.adjacency import read_weights
 from coterie.assign._core import soft_penalty
 from coterie.base import (
@@ -218,7 +218,7 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         run = Run(self, graph, hard, rng, begin)
         best = best_of_starts(self, X, run.start, n_starts=run.n_starts, max_steps=_MOST_PASSES)[0]
         best = run.finish(best)
-        self.labels_ = np.unique(best.label[graph.unit], return_inverse=True)[1]
+        self.labels_ = by_first_occurrence(best.label[graph.unit])
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.disagreements_, self.unavoidable_ = advice.cost(self.labels_), advice.unavoidable
         self.agreements_ = advice.total() - self.disagreements_

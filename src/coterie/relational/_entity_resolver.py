@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from coterie._arrays import Index, Labels
+from coterie._arrays import Index, Labels, by_first_occurrence
 from coterie.base import (
     About,
     Account,
@@ -406,7 +406,7 @@ class EntityResolver(ConstrainedClusterMixin, BaseEstimator):
         labels = _labels(problem.bootstrapped, made)[np.searchsorted(around, first)]
         looked = proposed.looked[proposed.group]
         looked[around] = True
-        return Neighbourhood(first, _renumbered(labels), int(looked.sum()), proposed.n_compared)
+        return Neighbourhood(first, by_first_occurrence(labels).astype(np.int32), int(looked.sum()), proposed.n_compared)
 
     def account(self) -> Account:
         """What was merged and what was not; see `ConstrainedClusterMixin.account`."""
@@ -434,13 +434,8 @@ def _labels(start: Index, made: MergeList) -> Labels:
     while True:
         further = into[into]
         if (further == into).all():
-            return _renumbered(into[first][start])
+            return by_first_occurrence(into[first][start]).astype(np.int32)
         into = further
-
-
-def _renumbered(labels: Any) -> Labels:
-    _, first, place = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[place].astype(np.int32)
 
 
 def _as_table(merges: MergeList) -> Any:

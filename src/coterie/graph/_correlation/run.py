@@ -85,7 +85,8 @@ class Run:
     def _own_answer(self, number: int) -> Index:
         graph, rng = self._graph, self._rng
         if self._algorithm in ("auto", "local", "exact"):
-            return np.arange(graph.n) if number == 0 else pivot(graph, rng.permutation(graph.n))
+            # pivots are near to large groups that noise hides from single units; the second start is these
+            return np.arange(graph.n) if number == 1 else pivot(graph, rng.permutation(graph.n))
         if self._algorithm == "pivot":
             return pivot(graph, rng.permutation(graph.n))
         if self._algorithm in ("region", "cgw", "lp-pivot"):

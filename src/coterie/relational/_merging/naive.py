@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from coterie._arrays import Floats, Index
+from coterie._arrays import Floats, Index, by_first_occurrence
 from coterie._compiled import in_slices, kernel
 from coterie.base import Step
 from coterie.hierarchy._linkage import Rules, Vetoes, apart, find, merge_edges, room_for_merges
@@ -131,8 +131,7 @@ class Decisions:
     @property
     def bootstrapped(self) -> Index:
         """The cluster of each record before any decision, numbered by first record."""
-        _, first = np.unique(self.rules.unit, return_index=True)
-        return np.argsort(np.argsort(first))[self.rules.unit]
+        return by_first_occurrence(self.rules.unit)
 
     def decided(self, threshold: float) -> Index:
         """Pairs that reach the threshold and that nothing keeps apart, one a row."""
