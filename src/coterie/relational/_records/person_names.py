@@ -1,7 +1,8 @@
 """Names of persons: what is surname and what given name, and how alike two names are.
 
-`A. Aamodt`, `Aamodt, A.`, `Aamodt A` and `aamodt_a` are one name. Case, accents, dots, hyphens, titles after
-the name (Jr.), numbers and particles (van, de la) do not count. An initial agrees with every given name that
+`A. Aamodt`, `Aamodt, A.`, `Aamodt A` and `aamodt_a` are one name. Case, accents, dots, titles after the name
+(Jr.), numbers and particles (van, de la) do not count. A given name with a hyphen (Long-Ji) is one word, as
+others write it (Longji), but initials (L.-J.) are two; a surname with one is two words. An initial agrees with every given name that
 begins with it. Two or three capitals beside small letters are initials (`Aamodt AB`).
 """
 
@@ -18,7 +19,7 @@ from coterie._arrays import Floats, Index
 from coterie.relational._records.pairs import numbered, on_distinct
 from coterie.relational._records.strings import jaro_winkler
 
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _INITIALS = re.compile(r"(?<![^\W_])[A-Z]{2,3}(?![^\W_])")
 _PARTICLES = frozenset([
     "van", "von", "der", "den", "de", "la", "del", "della", "di", "da", "dos", "du", "des", "le",
@@ -66,7 +67,8 @@ def parse_name(text: str) -> PersonName:
             surname, given = words[:initials], words[initials:]
     if not surname:
         surname, given = (given[-1:], given[:-1]) if given else ([plain.strip()], [])
-    return PersonName(" ".join(surname), tuple(given[:_MOST_GIVEN]))
+    given = [word for one in given for word in _given_words(one)]
+    return PersonName(" ".join(surname).replace("-", " "), tuple(given[:_MOST_GIVEN]))
 
 
 def compare_names(names: Sequence[PersonName], left: Index, right: Index) -> Floats:
@@ -101,6 +103,12 @@ def _compare_given(givens: Sequence[tuple[str, ...]], left: Index, right: Index)
     first, others = scores[0], scores[1:].sum(axis=0) / np.maximum(most - 1, 1)
     mean = np.where(first > 0, _FIRST_COUNTS * first + (1 - _FIRST_COUNTS) * others, 0.0)
     return np.where(fewest == 0, _NO_GIVEN_NAME, np.where(most == 1, first, mean))
+
+
+def _given_words(word: str) -> list[str]:
+    """A given name with hyphens as one word, initials by themselves."""
+    parts = word.split("-")
+    return parts if min(map(len, parts)) == 1 else ["".join(parts)]
 
 
 def _words(text: str) -> list[str]:
