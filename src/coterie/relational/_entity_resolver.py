@@ -406,7 +406,9 @@ class EntityResolver(ConstrainedClusterMixin, BaseEstimator):
         labels = _labels(problem.bootstrapped, made)[np.searchsorted(around, first)]
         looked = proposed.looked[proposed.group]
         looked[around] = True
-        return Neighbourhood(first, by_first_occurrence(labels).astype(np.int32), int(looked.sum()), proposed.n_compared)
+        return Neighbourhood(
+            first, by_first_occurrence(labels).astype(np.int32), int(looked.sum()), proposed.n_compared
+        )
 
     def account(self) -> Account:
         """What was merged and what was not; see `ConstrainedClusterMixin.account`."""

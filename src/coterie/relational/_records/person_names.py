@@ -2,8 +2,9 @@
 
 `A. Aamodt`, `Aamodt, A.`, `Aamodt A` and `aamodt_a` are one name. Case, accents, dots, titles after the name
 (Jr.), numbers and particles (van, de la) do not count. A given name with a hyphen (Long-Ji) is one word, as
-others write it (Longji), but initials (L.-J.) are two; a surname with one is two words. An initial agrees with every given name that
-begins with it. Two or three capitals beside small letters are initials (`Aamodt AB`).
+others write it (Longji), but initials (L.-J.) are two; a surname with one is two words. An initial agrees
+with every given name that begins with it. Two or three capitals beside small letters are initials
+(`Aamodt AB`).
 """
 
 from __future__ import annotations
