@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from coterie._arrays import Index
+from coterie._arrays import Index, by_first_occurrence
 from coterie.base import (
     AUTO_STARTS,
     SEARCH_RULES,
