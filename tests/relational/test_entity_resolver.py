@@ -113,8 +113,10 @@ class Problem:
 
 
 @few_of(60, 500)
-def test_merges_are_those_of_the_slow_version(numbers):
+def test_merges_are_those_of_the_slow_version(numbers, monkeypatch):
     for seed in numbers:
+        # contexts in which records stand again, as codes or as tags
+        monkeypatch.setattr("coterie.relational._merging.contexts._MOST_TAGS", 20_000 * (seed % 2) - 1)
         problem = Problem(seed)
         rng = problem.rng
         ruled_out, clusters, near = problem.rules()
@@ -182,7 +184,7 @@ def test_decisions_on_pairs_are_those_of_the_slow_version(numbers):
             legal = {
                 pair for pair in decided
                 if part[pair[0]] == part[pair[1]] or not slow.apart(part[pair[0]], part[pair[1]], ruled_out)
-            }  # fmt: skip
+            } | {(i, j) for i in part for j in part[i] if i < j}  # fmt: skip
             assert set(map(tuple, model.matched_pairs_.tolist())) == legal, (seed, method)
             together = {
                 (i, j) for i in range(problem.n) for j in range(i + 1, problem.n)
@@ -327,6 +329,38 @@ def test_contexts_in_three_forms():
     assert found[0] == found[1] == found[2]
 
 
+def test_contexts_in_more_forms():
+    pd = pytest.importorskip("pandas")
+    names = ["Ann Lee", "Anne Lee", "Bob Ray"]
+    for none in (
+        pd.Series([1, 1, None], dtype="Int64"),
+        [1, 1, pd.NA],
+        [1, 1, -1],
+        np.array([["p"], ["p"], [""]]),
+    ):
+        model = EntityResolver().fit(names, contexts=none)
+        assert model.n_clusters_ == 3
+        assert model.why_apart(0, 1).startswith("both in context")
+    assert EntityResolver().fit(names, contexts=[]).n_clusters_ == 2  # nothing keeps Ann from Anne
+
+
+def test_a_series_is_aligned_by_its_index():
+    pd = pytest.importorskip("pandas")
+    names = pd.Series(["ann lee", "ann lees", "bob ray", "bob rey"], index=list("dcab"))
+    known = Constraints([("a", "d")], ids=list("abcd"))
+    series = EntityResolver().fit(names, constraints=known).labels_
+    frame = EntityResolver().fit(names.to_frame("name"), constraints=known).labels_
+    np.testing.assert_array_equal(series, frame)
+    assert series[0] == series[2]
+
+
+def test_many_equal_records_in_one_context():
+    """The kinds of a large context are codes: neither pairs nor a tag for each pair."""
+    names = [f"n{i % 300} x{i % 300}" for i in range(3_000)]
+    model = EntityResolver(columns={0: "exact"}, bootstrap="exact").fit(names, contexts=[list(range(3_000))])
+    assert model.n_clusters_ == 300
+
+
 def test_records_of_one_context_are_apart_unless_they_are_equal():
     names = ["J. Smith", "J. Smith", "J. Smyth", "J. Smith"]
     columns = {0: lambda a, b: 0.99}
@@ -365,6 +399,11 @@ def test_blank_records_are_alike_to_nobody():
         ([[0, 1], [7]], "context 1 holds row 7, but X has rows 0 to 2"),
         ([[0, 1], ["a"]], "contexts as lists hold row numbers; got 'a' in context 1"),
         (np.ones((2, 2)), "contexts have 2 rows, but X has 3"),
+        (np.full((3, 2), np.nan), "contexts, an incidence matrix, hold NaN"),
+        (
+            np.array([["a", "b"]] * 3),
+            "incidence matrix of numbers, but this one holds <U1; for ids give one column",
+        ),
     ],
 )
 def test_contexts_that_do_not_fit(contexts, message):
@@ -460,6 +499,67 @@ def test_resolve_around_far_enough_is_a_fit():
         assert pair_scores(whole.labels_[found.rows], found.labels).f1 == 1.0
 
 
+@few_of(60, 500)
+def test_resolve_around_keeps_all_constraints(numbers):
+    """Also those whose chain leaves the neighbourhood; must-linked records belong to it."""
+    for seed in numbers:
+        problem = Problem(seed)
+        given = {"constraints": problem.known, "contexts": problem.contexts, "candidates": problem.candidates}
+        asked = problem.rng.integers(problem.n, size=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            found = problem.model().resolve_around(problem.X, asked, int(problem.rng.integers(3)), **given)
+            everything = problem.model().resolve_around(problem.X, range(problem.n), 0, **given)
+        assert set(asked) <= set(found.rows.tolist())
+        joined = problem.known.components
+        assert {i for i in range(problem.n) if joined[i] in joined[asked]} <= set(found.rows.tolist())
+        ruled_out, _, _ = problem.rules()
+        if not problem.settings["contexts_apart"]:
+            for h in set(found.labels.tolist()):
+                one = found.rows[found.labels == h].tolist()
+                assert not any(frozenset((i, j)) in ruled_out for i in one for j in one), seed
+        for i, a in zip(found.rows, found.labels, strict=True):
+            for j, b in zip(found.rows, found.labels, strict=True):
+                assert a == b or joined[i] != joined[j], seed
+        np.testing.assert_array_equal(everything.labels, problem.fit(problem.model()).labels_)
+
+
+def test_resolve_around_compares_within_its_neighbourhood_only():
+    """A chain in which each record is similar to the next: at level 0 that is the record and one more."""
+    letters, looked = list("abcdefg"), set()
+
+    def compared(a, b):
+        looked.update((a, b))
+        return 0.9
+
+    model = EntityResolver(columns={0: compared})
+    chain = [(i, i + 1) for i in range(6)]
+    found = model.resolve_around(letters, [0], 0, candidates=chain)
+    assert (found.rows.tolist(), found.n_records, looked) == ([0, 1], 2, {"a", "b"})
+
+
+def test_large_contexts_are_no_evidence_around_either():
+    names = ["A", "B", "A2", "B"] + [f"x{i}" for i in range(12)]
+    contexts = [[0, 1, *range(4, 10)], [2, 3, *range(10, 16)]]
+    columns = {0: lambda a, b: 0.9 if {a, b} == {"A", "A2"} else 0.0}
+    model = EntityResolver(columns=columns, threshold=0.6, max_context=5, bootstrap="exact", blocking=None)
+    with pytest.warns(UserWarning, match="relations say nothing"):
+        model.fit(names, contexts=contexts)
+    found = model.resolve_around(names, [0, 1], 1, contexts=contexts)
+    assert found.rows.tolist() == [0, 1, 2, 3]
+    assert found.labels.tolist() == model.labels_[:4].tolist() == [0, 1, 2, 1]
+
+
+def test_contradictions_are_found_around_too():
+    known = Constraints([(0, 2), (2, 3)], [(0, 3)], n_items=4)
+    with pytest.raises(InfeasibleConstraintsError, match="0 must join 3"):
+        EntityResolver().resolve_around(["a", "b", "c", "d"], [0], constraints=known)
+
+
+def test_only_what_was_asked_of_blank_records():
+    assert EntityResolver().resolve_around([None, "", None, "a b"], [0]).rows.tolist() == [0]
+
+
 @pytest.mark.parametrize("rows", [[], [30], [-1], [0.5], ["a"]])
 def test_rows_that_are_none(rows):
     with pytest.raises(ValueError, match="rows must be row numbers from 0 to 2; got"):
@@ -478,6 +578,34 @@ def test_citeseer_by_default():
     assert pair_scores(references.target, model.labels_).f1 >= 0.99
     matched = model.matched_pairs_
     assert (model.labels_[matched[:, 0]] == model.labels_[matched[:, 1]]).all()
+
+
+def test_many_matches_and_pairs_have_limits(monkeypatch):
+    monkeypatch.setattr("coterie.relational._merging.naive.MOST_PAIRS", 100)
+    names = ["Ann Lee"] * 30
+    papers = np.arange(30) // 3
+    model = EntityResolver().fit(names, contexts=papers)
+    for ask in (
+        lambda: EntityResolver(bootstrap_k=2).fit(names, contexts=papers),
+        lambda: EntityResolver("naive").fit(names, contexts=papers),
+        lambda: model.pair_scores_,
+        lambda: model.matched_pairs_,
+    ):
+        with pytest.raises(ValueError, match=r"4[35]\d\S* pairs of records, more than 100"):
+            ask()
+
+
+def test_thresholds_that_do_not_follow():
+    with pytest.raises(ValueError, match="alpha=1 leaves attributes out"):
+        EntityResolver(alpha=1.0).fit(["Ann", "Bob"])
+    with pytest.raises(ValueError, match='missing_context="fallback" takes attributes as they are'):
+        EntityResolver(missing_context="fallback").fit(["Ann", "Bob"])
+    model = EntityResolver().fit(["Ann", "Bob"])
+    for bad in ("auto", None):
+        with pytest.raises(ValueError, match="threshold must be a finite number"):
+            model.labels_at(bad)
+    with pytest.raises(ValueError, match="right must be a row number from 0 to 1; got 9"):
+        model.why_apart(0, 9)
 
 
 def test_bad_parameters():

@@ -25,17 +25,16 @@ from coterie.base import (
 )
 from coterie.constraints import Constraints, as_constraints
 from coterie.exceptions import ParameterError
-from coterie.relational._merging.around import Neighbourhood, neighbourhood
+from coterie.relational._merging.around import Neighbourhood, Proposed, neighbourhood
 from coterie.relational._merging.bootstrap import ROUNDING, bootstrap
 from coterie.relational._merging.collective import MergeList, Merging
 from coterie.relational._merging.contexts import Contexts, read_contexts, rules_with_contexts
-from coterie.relational._merging.naive import Decisions, between_records, decide_pairs
+from coterie.relational._merging.naive import Decisions, between_records, decide_pairs, pairs_within
 from coterie.relational._records import Records, Similar, find_similar, read_records
 from coterie.relational._resolver_account import account_of_resolver
 
 _SURE = 0.94  # what attributes alone need, by default, to merge two records
 _FIELDS = [(name, "i8" if name in ("left", "right") else "f8") for name in MergeList._fields]
-_MOST_PAIRS = 50_000_000
 _NAIVE = ("attribute", "naive")
 
 
@@ -74,7 +73,8 @@ class EntityResolver(ConstrainedClusterMixin, BaseEstimator):
     contexts_apart : bool, default True
         Whether records of one context are different entities, unless all their compared values are equal.
     missing_context : {"zero", "fallback"}, default "zero"
-        What relations say of two records that both have none: 0, or nothing (attributes alone count).
+        What relations say of two records that both have none: 0, or nothing (attributes alone count, as they
+        are; a threshold must then be given).
     max_context : int, default 1000
         Larger contexts are no evidence; they keep records apart all the same.
     verbose : int, default 0
@@ -193,8 +193,8 @@ class EntityResolver(ConstrainedClusterMixin, BaseEstimator):
         constraints : Constraints or array of partial labels, optional
             What is known; all of it holds.
         contexts : array, list or sparse matrix, optional
-            Which records stand together: one group id a record (None: no group), lists of row numbers, or a
-            matrix of a row a record and a column a context.
+            Which records stand together: one group id a record (None, NaN, -1 or blank: no group), lists of
+            row numbers, or a matrix of a row a record and a column a context.
         candidates : array of shape (n_pairs, 2) or matrix of shape (n_samples, n_samples), optional
             The pairs of records to compare, and no others; `blocking` then plays no part.
 
@@ -203,15 +203,21 @@ class EntityResolver(ConstrainedClusterMixin, BaseEstimator):
         self
         """
         records = self._records = read_records(X, self.columns)
-        table = np.asarray(X, dtype=object)[:, None] if np.ndim(X) == 1 else X
+        table = X
+        if np.ndim(X) == 1:  # a list or a series of strings, which may have an index
+            table = X.to_frame() if hasattr(X, "to_frame") else np.asarray(X, dtype=object)[:, None]
         _, known = self._begin_fit(table, constraints, dtype=None, ensure_all_finite=False)
         together = read_contexts(contexts, len(records.row))
+        if known:
+            self._require_feasible(known, known.n_items, nonempty=False)
         similar = find_similar(records, self.blocking, candidates)
         self.threshold_ = self._least()
         with progress(self, X, max_steps=100, name="part") as starts, starts() as step:
-            self._problem = self._prepare(similar, together, known, _kinds(records))
+            kinds, evidence = _kinds(records), together.up_to(self.max_context)
+            self._problem = self._prepare(similar, together, evidence, known, kinds)
+            self._warn_of_scale(evidence)
             made, near = self._problem.run(self.threshold_ - ROUNDING, step)
-        self._similar, self._contexts, self._kinds = similar, together, _kinds(records)
+        self._similar, self._contexts, self._kinds = similar, together, kinds
         self._tree, self._until = made, self.threshold_
         self.merges_, self.near_merges_ = _as_table(made), _as_table(near)
         self.labels_ = _labels(self._problem.bootstrapped, made)
@@ -231,26 +237,41 @@ class EntityResolver(ConstrainedClusterMixin, BaseEstimator):
         return 0.0 if self.method.startswith("attribute") else float(self.alpha)
 
     def _least(self) -> float:
-        return _SURE * (1.0 - self._relations) if self.threshold == "auto" else float(self.threshold)
+        if self.threshold != "auto":
+            return float(self.threshold)
+        if self._relations == 1.0:
+            raise ParameterError(
+                "alpha=1 leaves attributes out, so that nothing says which relations are enough: give a "
+                "threshold, or a lesser alpha.",
+                *("alpha", "threshold"),
+            )
+        if self._relations and self.missing_context == "fallback":
+            raise ParameterError(
+                'missing_context="fallback" takes attributes as they are where there is no context, and '
+                f"{1.0 - self._relations:g} times elsewhere: no threshold follows from alpha. Give one.",
+                *("missing_context", "threshold"),
+            )
+        return _SURE * (1.0 - self._relations)
 
-    def _prepare(
-        self, similar: Similar, contexts: Contexts, known: Constraints, kinds: Index, told: bool = True
-    ) -> Merging | Decisions:
-        """What is to be merged: everything but the merges, and the comparisons, which were made."""
-        if known:
-            self._require_feasible(known, known.n_items, nonempty=False)
-        rules = rules_with_contexts(known, contexts if self.contexts_apart else None, kinds, told)
-        evidence = contexts.up_to(self.max_context)
-        beside = (
-            evidence.neighbours() if self._relations else sparse.csr_matrix((len(kinds),) * 2, dtype=bool)
-        )
-        if told and self._relations and not beside.nnz and self.threshold != "auto":
+    def _warn_of_scale(self, evidence: Contexts) -> None:
+        """Relations that say nothing only make similarities smaller."""
+        speak = (np.diff(evidence.begin) > 1).any() or self.missing_context == "fallback"
+        if self._relations and not speak and self.threshold != "auto":
             warn_user(
                 "no two records share a context that is evidence, so relations say nothing: a similarity is "
                 f"{1.0 - self._relations:g} times that of the attributes. Give contexts, or "
                 'threshold="auto".',
                 UserWarning,
             )
+
+    def _prepare(
+        self, similar: Similar, contexts: Contexts, evidence: Contexts, known: Constraints, kinds: Index
+    ) -> Merging | Decisions:
+        """What is to be merged: everything but the merges, and the comparisons, which were made."""
+        rules = rules_with_contexts(known, contexts if self.contexts_apart else None, kinds)
+        beside = (
+            evidence.neighbours() if self._relations else sparse.csr_matrix((len(kinds),) * 2, dtype=bool)
+        )
         if self.method.startswith("naive"):
             return decide_pairs(similar, evidence, beside, rules, self._relations, self.missing_context)
         collective = self.method == "collective"
@@ -283,7 +304,7 @@ class EntityResolver(ConstrainedClusterMixin, BaseEstimator):
         array of shape (n_samples,)
         """
         check_is_fitted(self)
-        if not np.isfinite(threshold):
+        if not real().holds(threshold):
             raise ParameterError(f"threshold must be a finite number; got {threshold!r}.", "threshold")
         if threshold < self._until:
             self._tree = self._problem.run(threshold - ROUNDING, lambda *_: False)[0]
@@ -313,17 +334,9 @@ class EntityResolver(ConstrainedClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if self.method in _NAIVE:
-            pairs = self._decisions().decided(self.threshold_ - ROUNDING)
-            return pairs[np.lexsort(pairs.T[::-1])]
-        sizes = np.bincount(self.labels_).astype(np.float64)
-        if (sizes * (sizes - 1) / 2).sum() > _MOST_PAIRS:
-            raise ValueError(
-                f"the entities have {(sizes * (sizes - 1) / 2).sum():,.0f} pairs of records, more than "
-                f"{_MOST_PAIRS:,}; labels_ says the same in less room."
-            )
-        place = sparse.csr_matrix((np.ones(len(self.labels_)), (np.arange(len(self.labels_)), self.labels_)))
-        pairs = sparse.triu(place @ place.T, k=1).tocoo()
-        return np.stack([pairs.row, pairs.col], axis=1).astype(np.int64)[np.lexsort((pairs.col, pairs.row))]
+            decided = self._decisions().decided(self.threshold_ - ROUNDING)
+            return np.unique(np.concatenate([decided, pairs_within(self._problem.rules.unit)]), axis=0)
+        return pairs_within(self.labels_)
 
     def _decisions(self) -> Decisions:
         if isinstance(self._problem, Decisions):
@@ -344,6 +357,10 @@ class EntityResolver(ConstrainedClusterMixin, BaseEstimator):
         str
         """
         check_is_fitted(self)
+        last = len(self.labels_) - 1
+        for name, row in (("left", left), ("right", right)):
+            if not whole(0, last).holds(row):
+                raise ParameterError(f"{name} must be a row number from 0 to {last}; got {row!r}.", name)
         a, b = int(self.labels_[left]), int(self.labels_[right])
         if a == b:
             return "they are one entity"
@@ -358,7 +375,13 @@ class EntityResolver(ConstrainedClusterMixin, BaseEstimator):
         joined = np.where(self.labels_ == b, a, self.labels_)
         for kind, items, *_ in self.constraints_.violations(joined).first_rows():
             return f"{kind} {items.partition(':')[0]}"
-        return "below the threshold"
+        mine, yours = (
+            np.isin(np.arange(self._similar.n_groups), self._similar.group[rows]) for rows in (one, other)
+        )
+        ends = self._similar.left, self._similar.right
+        compared = (mine[ends[0]] & yours[ends[1]]) | (mine[ends[1]] & yours[ends[0]])
+        close = compared.any() or (mine & yours & self._similar.alike).any()
+        return "below the threshold" if close else "not compared, or not alike"
 
     def resolve_around(
         self,
@@ -396,12 +419,14 @@ class EntityResolver(ConstrainedClusterMixin, BaseEstimator):
         if not len(asked) or asked.dtype.kind not in "iu" or asked[0] < 0 or asked[-1] >= n:
             raise ParameterError(f"rows must be row numbers from 0 to {n - 1}; got {rows!r}.", "rows")
         known, together = as_constraints(constraints, n, like=X), read_contexts(contexts, n)
-        proposed, first, around = neighbourhood(
-            records, together, asked.astype(np.int64), level, self.blocking, candidates
-        )
-        problem = self._prepare(
-            proposed.among(around), together.among(around), known[around], _kinds(records)[around], told=False
-        )
+        if known:
+            self._require_feasible(known, n, nonempty=False)
+        evidence = together.up_to(self.max_context)
+        proposed = Proposed(records, self.blocking, candidates)
+        component = np.asarray(known.components)
+        first, around = neighbourhood(proposed, evidence, component, asked.astype(np.int64), level)
+        near = together.among(around), evidence.among(around)
+        problem = self._prepare(proposed.among(around), *near, known[around], _kinds(records)[around])
         made, _ = problem.run(self._least() - ROUNDING, lambda *_: False)
         labels = _labels(problem.bootstrapped, made)[np.searchsorted(around, first)]
         looked = proposed.looked[proposed.group]

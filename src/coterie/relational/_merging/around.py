@@ -56,15 +56,20 @@ class Proposed:
         self.similarity: Floats = np.full(len(self.left), np.nan)
         self.looked = np.zeros(self.n_groups, dtype=bool)
 
-    def similar_to(self, groups: Any) -> Any:
-        """Those groups (a mask), and all that are similar to one of them."""
-        new = np.isnan(self.similarity) & (groups[self.left] | groups[self.right])
+    def compare(self, which: Any) -> None:
+        """Compare those of the proposed pairs that have not been."""
+        new = np.isnan(self.similarity) & which
         one, other = self.left[new], self.right[new]
-        self.looked[groups] = self.looked[one] = self.looked[other] = True
+        self.looked[one] = self.looked[other] = True
         if self.given:
             one, other = self.records.row[one], self.records.row[other]
         self.similarity[new], n_compared = compare_rows(self.records, one, other)
         self.n_compared += n_compared
+
+    def similar_to(self, groups: Any) -> Any:
+        """Those groups (a mask), and all that are similar to one of them."""
+        self.looked[groups] = True
+        self.compare(groups[self.left] | groups[self.right])
         with np.errstate(invalid="ignore"):
             close = self.similarity > (0.0 if self.given else 0.5)
         found = groups.copy()
@@ -73,10 +78,11 @@ class Proposed:
         return found
 
     def among(self, rows: Index) -> Similar:
-        """Which of some records are similar; all pairs of these have been compared."""
+        """Which of some records are similar."""
         held, group = np.unique(self.group[rows], return_inverse=True)
         place = np.full(self.n_groups, -1)
         place[held] = np.arange(len(held))
+        self.compare((place[self.left] >= 0) & (place[self.right] >= 0))
         with np.errstate(invalid="ignore"):
             close = self.similarity > (0.0 if self.given else 0.5)
         close &= (place[self.left] >= 0) & (place[self.right] >= 0)
@@ -86,19 +92,25 @@ class Proposed:
 
 
 def neighbourhood(
-    records: Records, contexts: Contexts, rows: Index, level: int, blocking: Any, candidates: Any
-) -> tuple[Proposed, Index, Index]:
-    """The pairs that were compared, the records asked about or similar to these, and the neighbourhood."""
-    proposed = Proposed(records, blocking, candidates)
-    n = len(records.row)
+    proposed: Proposed, contexts: Contexts, component: Index, rows: Index, level: int
+) -> tuple[Index, Index]:
+    """The records asked about or similar to these, and the neighbourhood; with must-linked ones, both."""
+    n = len(component)
+    blank = proposed.records.blank[proposed.records.row] & (not proposed.given)
     table = sparse.csr_matrix(
         (np.ones(len(contexts.record)), contexts.record, contexts.begin), shape=(len(contexts.names), n)
     )
 
+    def with_linked(some: Any) -> Any:
+        linked = np.zeros(component.max() + 1, dtype=bool)
+        linked[component[some]] = True
+        return linked[component]
+
     def with_similar(some: Any) -> Any:
+        some = with_linked(some)
         groups = np.zeros(proposed.n_groups, dtype=bool)
         groups[proposed.group[some]] = True
-        return proposed.similar_to(groups)[proposed.group]
+        return with_linked(some | (proposed.similar_to(groups)[proposed.group] & ~blank))
 
     found = np.zeros(n, dtype=bool)
     found[rows] = True
@@ -106,6 +118,4 @@ def neighbourhood(
     for _ in range(level):
         beside = table.T @ (table @ around.astype(np.float64)) > 0
         around = around | with_similar(beside)
-    # what is similar among the neighbourhood, too
-    with_similar(around)
-    return proposed, np.flatnonzero(first), np.flatnonzero(around)
+    return np.flatnonzero(first), np.flatnonzero(around)

@@ -4,8 +4,8 @@ A pair is accepted if the similarity of its attributes reaches a threshold and, 
 records beside the one match records beside the other. Accepted pairs are merged by decreasing similarity,
 then by their later and their earlier record; one that would break a rule is passed over.
 
-At threshold 1 with one match, nothing is written out pair by pair: records with the same attributes and a
-neighbour of the same attributes stand in one bin, and all pairs of a bin are accepted.
+With one match nothing is written out pair by pair: records of two similar groups with a neighbour in one of
+two similar groups stand in one bin. All pairs of a bin are accepted, and those of one group before it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from coterie._arrays import Index
-from coterie._compiled import kernel
+from coterie._arrays import Floats, Index
+from coterie._compiled import in_slices, kernel
 from coterie.hierarchy._linkage import Rules, Vetoes, apart, find, merge_edges, room_for_merges, unite
+from coterie.relational._merging.naive import check_pairs
 from coterie.relational._records import Similar
 
 ROUNDING = 1e-9  # similarities are rounded
@@ -33,9 +34,8 @@ def bootstrap(
     """
     v = rules.arrays()
     links = _links(similar, threshold)
-    if threshold >= 1.0 and n_matches <= 1:
-        bins = _bins(similar, links, beside if n_matches else None)
-        unite_bins(bins.indptr.astype(np.int64), bins.indices.astype(np.int64), rules.unit, bins.shape[1], v)
+    if n_matches <= 1:
+        _unite_bins(*_bins(similar, links, beside if n_matches else None), rules.unit, v)
     else:
         _unite_pairs(similar, links, rules, v, beside, n_matches)
     root = np.array([find(v.parent, u) for u in range(rules.n_units)])
@@ -59,47 +59,66 @@ def _links(similar: Similar, threshold: float) -> Any:
 # ---- bins: nothing pair by pair -----------------------------------------------------------------------
 
 
-def _bins(similar: Similar, links: Any, beside: Any) -> Any:
-    """Which records (rows) stand in which bins (columns) of two and more."""
+def _bins(similar: Similar, links: Any, beside: Any) -> tuple[Index, Index, Floats]:
+    """Which records stand in which bins, and the similarity of the groups of each bin."""
     upper = sparse.triu(links).tocoo()  # a class of records for each linked pair of groups
     many = np.arange(upper.nnz)
     cells = np.concatenate([upper.row, upper.col]), np.concatenate([many, many])
     in_class = sparse.csr_matrix((np.ones(2 * upper.nnz), cells), shape=(similar.n_groups, upper.nnz))
     own = in_class[similar.group]
+    record = np.repeat(np.arange(own.shape[0]), np.diff(own.indptr))
+    bins, value = own.indices.astype(np.int64), upper.data[own.indices]
     if beside is not None:
         near = (beside @ own).tocsr()
-        counts = np.diff(near.indptr)[np.repeat(np.arange(own.shape[0]), np.diff(own.indptr))]
-        record = np.repeat(np.repeat(np.arange(own.shape[0]), np.diff(own.indptr)), counts)
-        first = near.indptr[:-1][record]
+        counts = np.diff(near.indptr)[record]
         start = np.repeat(np.cumsum(counts) - counts, counts)
-        at = first + np.arange(len(record)) - start
-        keys = np.repeat(own.indices, counts).astype(np.int64) * upper.nnz + near.indices[at]
-        _, code = np.unique(keys, return_inverse=True)
-        own = sparse.csr_matrix(
-            (np.ones(len(code)), (record, code)), shape=(own.shape[0], code.max(initial=-1) + 1)
-        )
-    held = np.bincount(own.indices, minlength=own.shape[1])
-    found = own.tocsc()[:, held > 1].tocsr()
-    found.sort_indices()
-    return found
+        record, value = np.repeat(record, counts), np.repeat(value, counts)
+        at = near.indptr[:-1][record] + np.arange(len(record)) - start
+        bins = np.repeat(bins, counts) * upper.nnz + near.indices[at]
+        _, bins = np.unique(bins, return_inverse=True)
+    shared = np.bincount(bins)[bins] > 1 if len(bins) else np.empty(0, dtype=bool)
+    return record[shared], bins[shared], value[shared]
+
+
+def _unite_bins(record: Index, bins: Index, value: Floats, unit: Index, v: Vetoes) -> None:
+    """Merge within bins, the most similar first, then by record: a visit for each similarity and record."""
+    order = np.lexsort((bins, record, -value))
+    record, bins, value = record[order], bins[order], value[order]
+    new = np.ones(len(record), dtype=bool)
+    new[1:] = (record[1:] != record[:-1]) | (value[1:] != value[:-1])
+    begin = np.append(np.flatnonzero(new), len(record))
+    n, n_bins = len(record), int(bins.max(initial=-1)) + 1
+    head, tail = np.full((2, n_bins), -1)
+    following, member, before = np.full((3, n), -1)
+    used = np.zeros(1, dtype=np.int64)
+    for first, last in in_slices(len(begin) - 1, 1_000):
+        unite_bins(first, last, begin, bins, record, unit, v, head, tail, following, member, before, used)
 
 
 @kernel
-def unite_bins(begin: Index, bin_of: Index, unit: Index, n_bins: int, v: Vetoes) -> None:
-    """Merge each record with those before it that share a bin, where the rules allow; `v` is written.
+def unite_bins(
+    first: int,
+    last: int,
+    begin: Index,
+    bin_of: Index,
+    record: Index,
+    unit: Index,
+    v: Vetoes,
+    head: Index,
+    tail: Index,
+    following: Index,
+    member: Index,
+    before: Index,
+    used: Index,
+) -> None:
+    """Merge the record of each visit with those before it that share a bin, where the rules allow.
 
-    A bin keeps one record of each cluster that stands in it, in order, so that equal records cost no pairs.
+    A bin keeps one record of each cluster that stands in it, in order, so that equal records cost no pairs:
+    lists from `head` to `tail` by `following`, with `used` places. All from `v` on is written.
     """
-    n = begin.shape[0] - 1
-    head = np.full(n_bins, -1)
-    tail = np.full(n_bins, -1)
-    following = np.full(bin_of.shape[0], -1)
-    member = np.empty(bin_of.shape[0], dtype=np.int64)
-    before = np.empty(bin_of.shape[0], dtype=np.int64)
-    n_kept = 0
-    for j in range(n):
-        n_before = 0
-        for e in range(begin[j], begin[j + 1]):
+    for visit in range(first, last):
+        j, n_before = record[begin[visit]], 0
+        for e in range(begin[visit], begin[visit + 1]):
             t = head[bin_of[e]]
             while t >= 0:  # each bin is in order already
                 at = n_before
@@ -115,50 +134,54 @@ def unite_bins(begin: Index, bin_of: Index, unit: Index, n_bins: int, v: Vetoes)
             if a != b and not apart(a, b, v):
                 unite(a, b, v)
         mine = find(v.parent, unit[j])
-        for e in range(begin[j], begin[j + 1]):
+        for e in range(begin[visit], begin[visit + 1]):
             h = bin_of[e]
             t = head[h]
             while t >= 0 and find(v.parent, unit[member[t]]) != mine:
                 t = following[t]
             if t < 0:
-                member[n_kept] = j
+                at = used[0]
+                used[0] += 1
+                member[at] = j
                 if head[h] < 0:
-                    head[h] = n_kept
+                    head[h] = at
                 else:
-                    following[tail[h]] = n_kept
-                tail[h] = n_kept
-                n_kept += 1
+                    following[tail[h]] = at
+                tail[h] = at
 
 
-# ---- pairs: lower thresholds, more matches ------------------------------------------------------------
+# ---- pairs: where several records have to match -------------------------------------------------------
 
 
 def _unite_pairs(similar: Similar, links: Any, rules: Rules, v: Vetoes, beside: Any, n_matches: int) -> None:
-    place = sparse.csr_matrix(
-        (np.ones(len(similar.group)), (np.arange(len(similar.group)), similar.group)),
-        shape=(len(similar.group), similar.n_groups),
-    )
+    check_pairs(similar, links, f"bootstrap_k={n_matches}")
+    n = len(similar.group)
+    place = sparse.csr_matrix((np.ones(n), (np.arange(n), similar.group)), shape=(n, similar.n_groups))
     pairs = sparse.triu(place @ links @ place.T, k=1).tocoo()
     i, j, value = pairs.row.astype(np.int64), pairs.col.astype(np.int64), pairs.data
-    if n_matches:
-        kept = _matched(i, j, beside, place, links, n_matches)
-        i, j, value = i[kept], j[kept], value[kept]
+    kept = _matched(i, j, beside, place, links, n_matches)
+    i, j, value = i[kept], j[kept], value[kept]
     order = np.lexsort((i, j, -value))
-    merges = room_for_merges(rules.n_units)
     head, tail = rules.unit[i[order]], rules.unit[j[order]]
-    merge_edges(0, len(order), head, tail, value[order], v, merges)
+    merge_edges(0, len(order), head, tail, value[order], v, room_for_merges(rules.n_units))
 
 
 def _matched(i: Index, j: Index, beside: Any, place: Any, links: Any, n_matches: int) -> Any:
-    """Whether enough records beside i match different records beside j."""
+    """Whether so many records beside i match different records beside j."""
     near = (beside @ place).tocsr()  # how many records of each group stand beside
     reach = (near @ (links > 0)).tocsr()
-    found = np.asarray(reach[i].multiply(near[j]).sum(axis=1)).ravel() >= n_matches
-    if n_matches > 1:
-        for t in np.flatnonzero(found).tolist():
-            mine, yours = (_beside(beside, row) for row in (i[t], j[t]))
+    known = near @ sparse.diags((links.diagonal() > 0).astype(np.float64))
+    found = np.zeros(len(i), dtype=bool)
+    for first, last in in_slices(len(i), 20_000):
+        a, b = i[first:last], j[first:last]
+        few = np.asarray(reach[a].multiply(near[b]).sum(axis=1)).ravel() < n_matches
+        # records of equal groups match each other; only where these do not suffice all ways are tried
+        sure = np.asarray(known[a].minimum(known[b]).sum(axis=1)).ravel() >= n_matches
+        for t in np.flatnonzero(~few & ~sure).tolist():
+            mine, yours = (_beside(beside, row[t]) for row in (a, b))
             table = (place[mine] @ links @ place[yours].T).tocsr()
-            found[t] = (maximum_bipartite_matching(table, perm_type="column") >= 0).sum() >= n_matches
+            sure[t] = (maximum_bipartite_matching(table, perm_type="column") >= 0).sum() >= n_matches
+        found[first:last] = sure
     return found
 
 

@@ -12,11 +12,14 @@ from scipy import sparse
 from coterie._arrays import Index
 from coterie.base import warn_user
 from coterie.constraints import Constraints
+from coterie.constraints._reading import is_unknown
 from coterie.exceptions import ParameterError
 from coterie.hierarchy._linkage import Rules, find_rules
 
 # Pairs of neighbouring records that are written out: 16 bytes each.
 _MOST_NEIGHBOURS = 200_000_000
+# Tags of a context above which its kinds of records are codes; and codes in all, 8 bytes each.
+_MOST_TAGS, _MOST_CODES = 20_000, 100_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +75,21 @@ def read_contexts(contexts: Any, n: int) -> Contexts:
     """Read one group id a record, lists of rows, or an incidence matrix; None: no contexts."""
     if contexts is None:
         return _by_context(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), (), n)
-    if sparse.issparse(contexts) or getattr(contexts, "ndim", 1) == 2:
-        table = sparse.coo_matrix(contexts)
+    two = not isinstance(contexts, list) and len(getattr(contexts, "shape", ())) == 2
+    if two and not sparse.issparse(contexts) and contexts.shape[1] == 1:
+        contexts, two = np.asarray(contexts).ravel(), False  # a column of ids
+    if two:
+        table = contexts if sparse.issparse(contexts) else np.asarray(contexts)
+        if table.dtype.kind not in "biuf":
+            raise ValueError(
+                "contexts in two dimensions are an incidence matrix of numbers, but this one holds "
+                f"{table.dtype}; for ids give one column."
+            )
+        table = sparse.coo_matrix(table)
+        if np.isnan(table.data).any():
+            raise ValueError(
+                "contexts, an incidence matrix, hold NaN; write 0 where a record is not in a context."
+            )
         if table.shape[0] != n:
             raise ValueError(
                 f"contexts have {table.shape[0]:,} rows, but X has {n:,}: an incidence matrix has "
@@ -81,8 +97,10 @@ def read_contexts(contexts: Any, n: int) -> Contexts:
             )
         there = table.data != 0
         return _by_context(table.col[there], table.row[there], range(table.shape[1]), n)
+    if not hasattr(contexts, "__iter__") or isinstance(contexts, str):
+        raise TypeError(f"contexts must be an array, a list or a matrix; got {contexts!r}.")
     values = contexts.tolist() if hasattr(contexts, "tolist") else list(contexts)
-    if len(values) and all(isinstance(one, list | tuple | set | frozenset | np.ndarray) for one in values):
+    if not len(values) or all(isinstance(one, list | tuple | set | frozenset | np.ndarray) for one in values):
         return _read_lists([list(one) for one in values], n)
     if len(values) != n:
         raise ValueError(
@@ -90,14 +108,11 @@ def read_contexts(contexts: Any, n: int) -> Contexts:
             "context), lists of row numbers, or an incidence matrix."
         )
     codes: dict[Any, int] = {}
-    found = [-1 if _is_missing(one) else codes.setdefault(one, len(codes)) for one in values]
+    blank = (is_unknown(one) or (isinstance(one, str) and not one.strip()) for one in values)
+    found = [-1 if no else codes.setdefault(one, len(codes)) for no, one in zip(blank, values, strict=True)]
     of = np.array(found, dtype=np.int64)
     there = np.flatnonzero(of >= 0)
     return _by_context(of[there], there, list(codes), n)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value != value or (isinstance(value, str) and not value.strip())
 
 
 def _read_lists(lists: list[list[Any]], n: int) -> Contexts:
@@ -131,27 +146,38 @@ def _by_context(of: Index, record: Index, names: Sequence[Any], n: int) -> Conte
     return Contexts(begin, record, names, n)
 
 
-def rules_with_contexts(
-    known: Constraints, contexts: Contexts | None, same: Index, told: bool = True
-) -> Rules:
+def rules_with_contexts(known: Constraints, contexts: Contexts | None, same: Index) -> Rules:
     """What keeps records apart: constraints, and shared contexts (None: these keep nobody apart).
 
     Records of one context are apart unless they are `same`: one record listed twice. A must-link wins over a
-    context, with a warning (`told`).
+    context, with a warning.
     """
     rules = find_rules(known, np.empty(0), np.inf)
     if contexts is None or not len(contexts.record):
         return rules
     of, unit, what = contexts.of, rules.unit[contexts.record], same[contexts.record]
-    if told:
-        _warn_of_joined(known, contexts, unit, what)
+    _warn_of_joined(known, contexts, unit, what)
     # one tag for each context, which the first record of each kind carries
     order = np.lexsort((contexts.record, what, of))
     of, unit, what = of[order], unit[order], what[order]
     first = np.ones(len(of), dtype=bool)
     first[1:] = (of[1:] != of[:-1]) | (what[1:] != what[:-1])
-    tags, owners = [of[first]], [unit[first]]
     n_tags = len(contexts.names)
+    n_first, n_all = np.bincount(of[first], minlength=n_tags), np.bincount(of, minlength=n_tags)
+    # a context of many records that stand there again would need many more tags: a code for each kind
+    coded = np.flatnonzero((n_all - n_first) * n_all > _MOST_TAGS)
+    if len(coded) * rules.n_units > _MOST_CODES:
+        raise ParameterError(
+            f"{len(coded):,} contexts hold many equal records, e.g. {contexts.names[coded[0]]!r} with "
+            f"{n_all[coded[0]]:,} records of {n_first[coded[0]]:,} kinds: to keep those of each apart takes "
+            f"{len(coded) * rules.n_units * 8 / 1e9:.0f} GB. Such contexts may hold one entity often: take "
+            "contexts_apart=False.",
+            "contexts_apart",
+        )
+    codes = [_codes_of(unit[of == h], what[of == h], rules.n_units) for h in coded.tolist()]
+    some = ~np.isin(of, coded)
+    of, unit, what, first = of[some], unit[some], what[some], first[some]
+    tags, owners = [of[first]], [unit[first]]
     # a further record of a kind: a tag with the first of each other kind, and one with each further record
     for at in np.flatnonzero(~first).tolist():
         lo, hi = np.searchsorted(of, [of[at], of[at] + 1])
@@ -171,7 +197,18 @@ def rules_with_contexts(
         tag=np.concatenate([rules.tag, n_before + tag]),
         owner=np.concatenate([rules.owner, pairs[:, 1]]),
         tag_row=np.concatenate([rules.tag_row, np.full(len(kept), -1)]),
+        codes=np.concatenate([rules.codes, *(one[None] for one in codes)]),
     )
+
+
+def _codes_of(unit: Index, what: Index, n_units: int) -> Index:
+    """The kind of each unit in one context, -1 elsewhere; a unit of two kinds is a kind of its own."""
+    _, kind = np.unique(what, return_inverse=True)
+    code = np.full(n_units, -1, dtype=np.int64)
+    code[unit] = kind
+    mixed = np.unique(unit[code[unit] != kind])
+    code[mixed] = kind.max() + 1 + np.arange(len(mixed))
+    return code
 
 
 def _warn_of_joined(known: Constraints, contexts: Contexts, unit: Index, what: Index) -> None:

@@ -21,6 +21,9 @@ from coterie.relational._merging.collective import MOST_BELOW, MOST_NEAR, MergeL
 from coterie.relational._merging.contexts import Contexts
 from coterie.relational._records import Similar
 
+# Pairs of records that are written out, some 100 bytes each.
+MOST_PAIRS = 30_000_000
+
 
 class Csr(NamedTuple):
     """A sparse matrix by rows, as kernels take it."""
@@ -47,8 +50,34 @@ def between_groups(similar: Similar) -> Any:
     return sparse.csr_matrix((values, cells), shape=(similar.n_groups,) * 2)
 
 
-def between_records(similar: Similar) -> Any:
-    """The same for records, without the diagonal."""
+def check_pairs(similar: Similar, which: Any, what: str) -> None:
+    """Refuse what looks at too many pairs of records; `which` groups are linked, as a CSR matrix."""
+    many = np.bincount(similar.group, minlength=similar.n_groups).astype(np.float64)
+    n_pairs = float(many @ (which != 0) @ many) / 2
+    if n_pairs > MOST_PAIRS:
+        raise ValueError(
+            f"{what} looks at {n_pairs:,.0f} pairs of records, more than {MOST_PAIRS:,} (about "
+            f"{MOST_PAIRS * 100 / 1e9:.0f} GB): many records are equal or similar."
+        )
+
+
+def pairs_within(labels: Any) -> Index:
+    """All pairs of items with the same label, one a row, in order."""
+    sizes = np.bincount(labels).astype(np.float64)
+    n_pairs, n = (sizes * (sizes - 1) / 2).sum(), len(labels)
+    if n_pairs > MOST_PAIRS:
+        raise ValueError(
+            f"the entities have {n_pairs:,.0f} pairs of records, more than {MOST_PAIRS:,}; labels_ says the "
+            "same in less room."
+        )
+    place = sparse.csr_matrix((np.ones(n), (np.arange(n), labels)))
+    pairs = sparse.triu(place @ place.T, k=1).tocoo()
+    return np.stack([pairs.row, pairs.col], axis=1).astype(np.int64)[np.lexsort((pairs.col, pairs.row))]
+
+
+def between_records(similar: Similar, what: str = "pair_scores_") -> Any:
+    """The same for records, without the diagonal; `what` asks for it."""
+    check_pairs(similar, between_groups(similar), what)
     n = len(similar.group)
     place = sparse.csr_matrix((np.ones(n), (np.arange(n), similar.group)), shape=(n, similar.n_groups))
     found = (place @ between_groups(similar) @ place.T).tocsr()
@@ -174,7 +203,7 @@ def decide_pairs(
     similar: Similar, evidence: Contexts, beside: Any, rules: Rules, alpha: float, missing_context: str
 ) -> Decisions:
     """Score all pairs of similar records; `evidence` and `beside` tell who stands with whom."""
-    pairs = sparse.triu(between_records(similar)).tocsr().tocoo()
+    pairs = sparse.triu(between_records(similar, "a decision on each pair")).tocsr().tocoo()
     i, j, attribute = pairs.row.astype(np.int64), pairs.col.astype(np.int64), pairs.data
     relational = np.zeros(len(i))
     if alpha == 0.0:

@@ -17,7 +17,7 @@ from coterie.relational._records.strings import jaro_winkler
 if TYPE_CHECKING:
     from coterie.relational._records.columns import ComparedColumn
 
-_SYMMETRIC = 1e-9  # a difference of the two directions below this is rounding
+_ROUNDING = 1e-9  # a difference of the two directions below this is rounding
 
 
 def compare_values(column: ComparedColumn, left: Index, right: Index) -> Floats:
@@ -48,7 +48,7 @@ def _by_callable(column: ComparedColumn, left: Index, right: Index) -> Floats:
     pairs = list(zip(left.tolist(), right.tolist(), strict=True))
     forth = np.array([_call(column, a, b) for a, b in pairs])
     back = np.array([_call(column, b, a) for a, b in pairs])
-    for at in np.flatnonzero(np.abs(forth - back) > _SYMMETRIC)[:1].tolist():
+    for at in np.flatnonzero(np.abs(forth - back) > _ROUNDING)[:1].tolist():
         warn_user(
             f"The comparator of column {column.name!r} is not symmetric: {_in_words(column, *pairs[at])} "
             f"have similarity {forth[at]:.6g}, and {back[at]:.6g} the other way round. The mean is used.",
@@ -63,12 +63,12 @@ def _call(column: ComparedColumn, a: int, b: int) -> float:
     number: float | None = None
     with suppress(TypeError, ValueError):
         number = float(score)
-    if number is None or not 0 <= number <= 1:
+    if number is None or not -_ROUNDING <= number <= 1 + _ROUNDING:
         raise (TypeError if number is None else ValueError)(
             f"the comparator of column {column.name!r} returned {score} for {_in_words(column, a, b)}; a "
             "similarity is a number from 0 to 1."
         )
-    return number
+    return min(max(number, 0.0), 1.0)
 
 
 def _in_words(column: ComparedColumn, a: int, b: int) -> str:
