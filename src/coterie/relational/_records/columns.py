@@ -144,11 +144,12 @@ def _read_cells(X: Any) -> dict[Any, Any]:
 
 def _as_array(X: Any) -> NDArray[Any]:
     """A table that is no frame, as an array of two dimensions."""
-    if isinstance(X, str | bytes | Mapping) or not hasattr(X, "__len__"):
+    stored = hasattr(X, "tocoo")  # a sparse matrix, which may be a mapping: it is refused below
+    if not stored and (isinstance(X, str | bytes | Mapping) or not hasattr(X, "__len__")):
         raise TypeError(
             f"the records are {type(X).__name__}; give a data frame, an array, a list of rows or of strings."
         )
-    array = X if hasattr(X, "__array__") or hasattr(X, "tocoo") else np.array(X, dtype=object)
+    array = X if stored or hasattr(X, "__array__") else np.array(X, dtype=object)
     if array.ndim == 1:
         cells = array.tolist()
         if any(isinstance(cell, str) for cell in cells):
