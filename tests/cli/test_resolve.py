@@ -120,6 +120,12 @@ def test_a_plan_does_nothing(coterie, papers, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_plan_refuses_what_the_run_would(coterie, papers, tmp_path):
+    for words in (("--threshold", "2"), ("--set", "linkage=foo")):
+        assert coterie(*RUN, "--plan", "-o", "out", *words).code == 2
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("more", [(), ("--plan",)])
 def test_what_contradicts_itself_is_explained(coterie, papers, tmp_path, more):
     rows = [["r0", "r1", "must-link"], ["r1", "r2", "must-link"], ["r0", "r2", "cannot-link"]]

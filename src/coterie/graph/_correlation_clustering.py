@@ -55,7 +55,7 @@ class CorrelationClustering(ConstrainedClusterMixin, BaseEstimator):
         Exactly so many clusters, none of them empty. By default as many as cost least.
     algorithm : {"auto", "local", "pivot", "region", "cgw", "lp-pivot", "cautious", "sdp", "two", "trivial", \
 "exact"}, default "auto"
-        "auto" and "local": the local search, from single items and from pivots; "auto" also solves small
+        "auto" and "local": the local search, from pivots and from single items; "auto" also solves small
         parts exactly. "pivot": items in random order take the items that they attract. "region", "cgw",
         "lp-pivot": roundings of the linear program. "cautious": clusters in which almost all attract each
         other. "sdp": random hyperplanes through the semidefinite relaxation. "two": at most two clusters, for

@@ -184,9 +184,11 @@ def _in_our_options(text: str) -> str:
 
 def _rehearse(records: RecordsJob) -> None:
     """Raise what the run would raise before it compares anything."""
+    from coterie.base import check_parameters
     from coterie.relational._records import read_records
 
     with failing_in_words(_METHOD):
+        check_parameters(records.estimator())
         read_records(records.cells(records.columns), records.columns)
     collision = records.known.explain()
     if collision.status == "infeasible":
