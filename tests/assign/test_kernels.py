@@ -262,6 +262,7 @@ def every_record(truth):
         assert not model.violations_
         assert len(model.merges_)
         assert len(model.near_merges_)
+        assert len(model.matched_pairs_)
         assert (model.merges_["similarity"] >= 0.1 - 1e-9).all()
 
 
