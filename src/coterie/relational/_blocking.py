@@ -6,6 +6,7 @@ comparator of a column, and a block that is too large is compared along its sort
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,7 +31,7 @@ _FEW_ROWS = 300  # all pairs of them are compared
 _MOST_IN_BLOCK = 200  # of "auto", which cuts larger ones without a word
 
 
-class _Blocking(BaseEstimator):
+class _Blocking(BaseEstimator, ABC):
     """What the blockings share: they take a table and return pairs of distinct rows."""
 
     parameter_rules: ClassVar[dict[str, Rule]]
@@ -52,8 +53,9 @@ class _Blocking(BaseEstimator):
         check_parameters(self)
         return self._pairs(X if isinstance(X, Records) else read_records(X))
 
+    @abstractmethod
     def _pairs(self, records: Records) -> Index:
-        raise NotImplementedError
+        """Candidate pairs of distinct rows."""
 
 
 class KeyBlocking(_Blocking):

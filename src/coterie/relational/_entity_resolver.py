@@ -269,18 +269,17 @@ class EntityResolver(ConstrainedClusterMixin, BaseEstimator):
     ) -> Merging | Decisions:
         """What is to be merged: everything but the merges, and the comparisons, which were made."""
         rules = rules_with_contexts(known, contexts if self.contexts_apart else None, kinds)
-        beside = (
-            evidence.neighbours() if self._relations else sparse.csr_matrix((len(kinds),) * 2, dtype=bool)
-        )
+        collective = self.method == "collective"
+        if self._relations or (collective and self.bootstrap == "relational"):
+            beside = evidence.neighbours()
+        else:
+            beside = sparse.csr_matrix((len(kinds),) * 2, dtype=bool)
         if self.method.startswith("naive"):
             return decide_pairs(similar, evidence, beside, rules, self._relations, self.missing_context)
-        collective = self.method == "collective"
         if collective and self.bootstrap is not None:
             n_matches = self.bootstrap_k if self.bootstrap == "relational" else 0
             words = {"threshold": self.bootstrap_threshold, "n_matches": n_matches}
-            cluster, n_clusters = bootstrap(
-                similar, rules, evidence.neighbours() if n_matches and not beside.nnz else beside, **words
-            )
+            cluster, n_clusters = bootstrap(similar, rules, beside, **words)
         else:
             first = np.unique(rules.unit, return_index=True)[1]
             cluster, n_clusters = np.argsort(np.argsort(first)), len(first)

@@ -14,7 +14,14 @@ from scipy import sparse
 
 from coterie._arrays import Floats, Index, Labels
 from coterie.relational._merging.contexts import Contexts
-from coterie.relational._records import Records, Similar, compare_rows, propose_pairs, read_candidates
+from coterie.relational._records import (
+    ENOUGH,
+    Records,
+    Similar,
+    compare_rows,
+    propose_pairs,
+    read_candidates,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +63,12 @@ class Proposed:
         self.similarity: Floats = np.full(len(self.left), np.nan)
         self.looked = np.zeros(self.n_groups, dtype=bool)
 
+    @property
+    def close(self) -> Any:
+        """Which pairs are known to be similar."""
+        with np.errstate(invalid="ignore"):  # those that were not compared are NaN
+            return self.similarity > (0.0 if self.given else ENOUGH)
+
     def compare(self, which: Any) -> None:
         """Compare those of the proposed pairs that have not been."""
         new = np.isnan(self.similarity) & which
@@ -70,22 +83,19 @@ class Proposed:
         """Those groups (a mask), and all that are similar to one of them."""
         self.looked[groups] = True
         self.compare(groups[self.left] | groups[self.right])
-        with np.errstate(invalid="ignore"):
-            close = self.similarity > (0.0 if self.given else 0.5)
-        found = groups.copy()
+        found, close = groups.copy(), self.close
         found[self.right[close & groups[self.left]]] = True
         found[self.left[close & groups[self.right]]] = True
         return found
 
     def among(self, rows: Index) -> Similar:
-        """Which of some records are similar."""
+        """Which of some records are similar; pairs of these that were not compared are now."""
         held, group = np.unique(self.group[rows], return_inverse=True)
         place = np.full(self.n_groups, -1)
         place[held] = np.arange(len(held))
-        self.compare((place[self.left] >= 0) & (place[self.right] >= 0))
-        with np.errstate(invalid="ignore"):
-            close = self.similarity > (0.0 if self.given else 0.5)
-        close &= (place[self.left] >= 0) & (place[self.right] >= 0)
+        both = (place[self.left] >= 0) & (place[self.right] >= 0)
+        self.compare(both)
+        close = both & self.close
         left, right = np.sort(np.stack([place[self.left[close]], place[self.right[close]]]), axis=0)
         alike = np.zeros(len(held), dtype=bool) if self.given else ~self.records.blank[held]
         return Similar(group, len(held), left, right, self.similarity[close], alike, self.n_compared)

@@ -33,7 +33,7 @@ def bootstrap(
     `beside` (n x n, CSR) tells which records share a context; `n_matches` 0 asks for none of them.
     """
     v = rules.arrays()
-    links = _links(similar, threshold)
+    links = similar.table(threshold - ROUNDING)
     if n_matches <= 1:
         _unite_bins(*_bins(similar, links, beside if n_matches else None), rules.unit, v)
     else:
@@ -44,16 +44,6 @@ def bootstrap(
     np.minimum.at(least, root, first)
     _, cluster = np.unique(least[root], return_inverse=True)
     return cluster, int(cluster.max()) + 1
-
-
-def _links(similar: Similar, threshold: float) -> Any:
-    """Groups that are alike enough, as a symmetric CSR matrix of similarities; the diagonal belongs to it."""
-    kept = similar.similarity >= threshold - ROUNDING
-    own = np.flatnonzero(similar.alike)
-    left, right = similar.left[kept], similar.right[kept]
-    values = np.concatenate([similar.similarity[kept]] * 2 + [np.ones(len(own))])
-    cells = np.concatenate([left, right, own]), np.concatenate([right, left, own])
-    return sparse.csr_matrix((values, cells), shape=(similar.n_groups,) * 2)
 
 
 # ---- bins: nothing pair by pair -----------------------------------------------------------------------
@@ -155,8 +145,7 @@ def unite_bins(
 
 def _unite_pairs(similar: Similar, links: Any, rules: Rules, v: Vetoes, beside: Any, n_matches: int) -> None:
     check_pairs(similar, links, f"bootstrap_k={n_matches}")
-    n = len(similar.group)
-    place = sparse.csr_matrix((np.ones(n), (np.arange(n), similar.group)), shape=(n, similar.n_groups))
+    place = similar.places()
     pairs = sparse.triu(place @ links @ place.T, k=1).tocoo()
     i, j, value = pairs.row.astype(np.int64), pairs.col.astype(np.int64), pairs.data
     kept = _matched(i, j, beside, place, links, n_matches)

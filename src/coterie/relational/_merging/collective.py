@@ -210,10 +210,8 @@ def _first_groups(
 
 def _between_types(similar: Similar, holds: Any, linkage: int) -> tuple[Index, Index, Floats]:
     """Which types are similar, and the sum, the largest or the least of the similarities between them."""
-    own = np.flatnonzero(similar.alike)
-    one = np.concatenate([similar.left, similar.right, own])
-    other = np.concatenate([similar.right, similar.left, own])
-    value = np.concatenate([similar.similarity, similar.similarity, np.ones(len(own))])
+    cells = similar.table().tocoo()
+    one, other, value = cells.row, cells.col, cells.data
     many = np.diff(holds.indptr)
     counts = many[one] * many[other]
     cell = np.repeat(np.arange(len(one)), counts)

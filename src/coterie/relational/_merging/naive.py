@@ -39,17 +39,6 @@ def as_csr(matrix: Any) -> Csr:
     return Csr(rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data.astype(np.float64))
 
 
-def between_groups(similar: Similar) -> Any:
-    """Similarities of groups as a symmetric CSR matrix; the diagonal is 1 where records of one are alike."""
-    own = np.flatnonzero(similar.alike)
-    cells = (
-        np.concatenate([similar.left, similar.right, own]),
-        np.concatenate([similar.right, similar.left, own]),
-    )
-    values = np.concatenate([similar.similarity, similar.similarity, np.ones(len(own))])
-    return sparse.csr_matrix((values, cells), shape=(similar.n_groups,) * 2)
-
-
 def check_pairs(similar: Similar, which: Any, what: str) -> None:
     """Refuse what looks at too many pairs of records; `which` groups are linked, as a CSR matrix."""
     many = np.bincount(similar.group, minlength=similar.n_groups).astype(np.float64)
@@ -76,11 +65,10 @@ def pairs_within(labels: Any) -> Index:
 
 
 def between_records(similar: Similar, what: str = "pair_scores_") -> Any:
-    """The same for records, without the diagonal; `what` asks for it."""
-    check_pairs(similar, between_groups(similar), what)
-    n = len(similar.group)
-    place = sparse.csr_matrix((np.ones(n), (np.arange(n), similar.group)), shape=(n, similar.n_groups))
-    found = (place @ between_groups(similar) @ place.T).tocsr()
+    """Similarities of records as a symmetric CSR matrix without the diagonal; `what` asks for it."""
+    table, place = similar.table(), similar.places()
+    check_pairs(similar, table, what)
+    found = (place @ table @ place.T).tocsr()
     found.setdiag(0.0)
     found.eliminate_zeros()
     return found
@@ -214,7 +202,7 @@ def decide_pairs(
     )
     of, sizes = as_csr(held.T), np.diff(evidence.begin)
     reach, best = np.zeros(similar.n_groups), np.empty(int(sizes.max(initial=0)) + 1)
-    fixed = (similar.group, as_csr(between_groups(similar)), of, as_csr(held), reach, best)
+    fixed = (similar.group, as_csr(similar.table()), of, as_csr(held), reach, best)
     for begin, end in in_slices(len(i), int(100 * (1 + sizes.mean() ** 2)) if len(sizes) else 1):
         relate.for_work(100 * (end - begin))(begin, end, i, j, *fixed, relational)
     relational = np.round(relational * 2.0**30) / 2.0**30  # ties do not depend on the order of sums

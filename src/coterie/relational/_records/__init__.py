@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from coterie.relational._records.columns import ComparedColumn, Records, read_records
     from coterie.relational._records.comparators import COMPARATORS
     from coterie.relational._records.similar_rows import (
+        ENOUGH,
         Similar,
         compare_rows,
         find_similar,

@@ -16,7 +16,7 @@ from coterie.relational._records.comparators import compare_values
 from coterie.relational._records.pairs import distinct_pairs, on_distinct, parts_of, with_following
 
 _STEP = 2.0**30  # similarities are multiples of 1 / this, so that sums of them are exact
-_ENOUGH = 0.5  # a proposed pair is similar above this
+ENOUGH = 0.5  # a proposed pair is similar above this
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +31,19 @@ class Similar:
     alike: NDArray[np.bool_]  # (n_groups,) whether the records of a group are alike
     n_compared: int  # pairs of values that were handed to comparators
 
+    def table(self, least: float = 0.0) -> Any:
+        """Similarities of groups from `least` on as a symmetric CSR matrix; the diagonal is 1 where alike."""
+        kept, own = self.similarity >= least, np.flatnonzero(self.alike)
+        left, right = self.left[kept], self.right[kept]
+        values = np.concatenate([self.similarity[kept]] * 2 + [np.ones(len(own))])
+        cells = np.concatenate([left, right, own]), np.concatenate([right, left, own])
+        return sparse.csr_matrix((values, cells), shape=(self.n_groups,) * 2)
+
+    def places(self) -> Any:
+        """Which group (column) each record (row) is in, as a CSR matrix."""
+        n = len(self.group)
+        return sparse.csr_matrix((np.ones(n), (np.arange(n), self.group)), shape=(n, self.n_groups))
+
 
 def find_similar(records: Records, blocking: Any = "auto", candidates: Any = None) -> Similar:
     """The pairs that are similar: given ones above 0, proposed ones above one half."""
@@ -42,7 +55,7 @@ def find_similar(records: Records, blocking: Any = "auto", candidates: Any = Non
     found, n_compared = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))], 0
     for left, right in parts:
         similarity, n_new = compare_rows(records, row[left], row[right])
-        keep, n_compared = similarity > (0 if given else _ENOUGH), n_compared + n_new
+        keep, n_compared = similarity > (0 if given else ENOUGH), n_compared + n_new
         found.append((left[keep], right[keep], similarity[keep]))
     left, right, similarity = (np.concatenate(some) for some in zip(*found, strict=True))
     return Similar(group, len(row), left, right, similarity, alike, n_compared)
