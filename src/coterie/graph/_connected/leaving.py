@@ -34,14 +34,14 @@ class SearchRoom(NamedTuple):
     queue: Index
     parent: Index  # of the neighbours: a forest of those that have met, and items each still has to look at
     pending: Index
-    call: Index
+    call: Index  # how many calls there were, and how many items the last one looked at
 
     @classmethod
     def of(cls, adjacency: Adjacency) -> SearchRoom:
         """Room for a graph."""
         n = len(adjacency.indptr) - 1
         most = int(np.diff(adjacency.indptr).max(initial=1))
-        zeros = [np.zeros(size, dtype=np.int64) for size in (n, n, n, most, most, 1)]
+        zeros = [np.zeros(size, dtype=np.int64) for size in (n, n, n, most, most, 2)]
         return cls(*zeros)
 
 
@@ -61,7 +61,7 @@ def stays_connected(item: int, labels: Any, adjacency: Adjacency, room: SearchRo
             parent[n_parts], pending[n_parts] = n_parts, 1
             n_parts += 1
             end += 1
-    begin = 0
+    begin = room.call[1] = 0
     while n_parts > 1:
         u = queue[begin]
         begin += 1
@@ -85,6 +85,7 @@ def stays_connected(item: int, labels: Any, adjacency: Adjacency, room: SearchRo
                 pending[a] += pending[b]
                 n_parts -= 1
         pending[a] -= 1
+        room.call[1] = begin
         if pending[a] == 0 and n_parts > 1:
             return False
     return True
