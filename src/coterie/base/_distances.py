@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
-from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
+from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS, euclidean_distances
 
 from coterie._arrays import Floats, Index
 from coterie.base._mixin import CHECKS_OF_DISTANCES, CHECKS_OF_ROWS
@@ -103,6 +103,8 @@ def distances_between(X: Any, Y: Any, metric: Any, kwargs: Mapping[str, Any] | N
     dense = not (sparse.issparse(X) or sparse.issparse(Y))
     if dense and metric in ("euclidean", "l2", "sqeuclidean"):
         return cdist(X, Y, "sqeuclidean" if metric == "sqeuclidean" else "euclidean")
+    if isinstance(metric, str) and metric == "sqeuclidean":
+        return euclidean_distances(X, Y, squared=True)
     return pairwise_distances(X, Y, metric=metric, **(kwargs or {}))
 
 

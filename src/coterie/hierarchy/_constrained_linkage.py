@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from coterie._words import count_of, format_number
-from coterie.adjacency import read_graph
+from coterie.adjacency import pieces, read_graph
 from coterie.assign._sizes import SizeBounds, is_bound, read_bounds, share_of, shortfalls
 from coterie.base import (
     About,
@@ -34,7 +34,7 @@ from coterie.constraints import Constraints, Violations
 from coterie.distortion import SquaredEuclidean
 from coterie.exceptions import DeadEndError, DeadEndWarning, InfeasibleConstraintsError, ParameterError
 from coterie.hierarchy._linkage.blocked import Blocked
-from coterie.hierarchy._linkage.islands import check_links_on_map, island_sizes, pieces
+from coterie.hierarchy._linkage.islands import check_links_on_map, island_sizes
 from coterie.hierarchy._linkage.matrix import check_room, make_even
 from coterie.hierarchy._linkage.merging import LINKAGES, LinkageInput, find_merges, in_range
 from coterie.hierarchy._linkage.regions import handed_over

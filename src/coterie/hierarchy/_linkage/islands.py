@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from coterie._words import count_of, format_number, listed
-from coterie.adjacency import islands
+from coterie.adjacency import islands, pieces
 from coterie.constraints import Constraints
 from coterie.constraints._model import shortest_tree
 from coterie.exceptions import InfeasibleConstraintsError
@@ -45,15 +45,6 @@ def island_sizes(graph: Any, known: Constraints, rules: Rules, k: int | None) ->
             f"them, {way_out}"
         )
     return sizes
-
-
-def pieces(graph: Any, labels: Any) -> tuple[int, Any]:
-    """Into how many pieces the edges inside of clusters join the items, and the piece of each item."""
-    edges = graph.tocoo()
-    inside = labels[edges.row] == labels[edges.col]
-    ends = edges.row[inside], edges.col[inside]
-    kept = sparse.csr_array((np.ones(len(ends[0]), dtype=np.int8), ends), graph.shape)
-    return connected_components(kept, directed=False)
 
 
 def check_links_on_map(graph: Any, known: Constraints, unit: Index) -> None:

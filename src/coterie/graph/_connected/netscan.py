@@ -1,0 +1,161 @@
+"""NetScan: grow clusters from seeds, take new centres, repeat; the best iteration is kept.
+
+The loop knows neither k-center nor k-means: a criterion says what a centre is, from which item a cluster
+grows, and what is made small. Nothing rises for certain, so the loop ends when centres come back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from coterie._arrays import Floats, Index, Labels
+from coterie.adjacency import islands
+from coterie.base import Step, clearly_less
+from coterie.exceptions import ParameterError
+from coterie.graph._connected.growth import Growth
+from coterie.graph._connected.space import ItemSpace, members_of
+
+
+@dataclass(frozen=True)
+class Update:
+    """What follows from labels: where clusters grow from, their centres, and what they cost."""
+
+    seeds: Index
+    centres: Any  # rows; items where distances are given
+    radii: Floats  # of each cluster, around its centre
+    objective: float
+
+
+class Criterion(Protocol):
+    """What NetScan makes small."""
+
+    def __call__(self, labels: Labels, k: int) -> Update: ...
+
+
+class KCenterCriterion:
+    """The largest radius; a centre is the member nearest to the mean, or whose farthest member is nearest."""
+
+    def __init__(self, space: ItemSpace, minimax: bool = False) -> None:
+        self.space, self.minimax = space, minimax
+
+    def __call__(self, labels: Labels, k: int) -> Update:
+        """See `Criterion`."""
+        seeds, radii = np.empty(k, dtype=np.int64), np.empty(k)
+        for j, members in enumerate(members_of(labels, k)):
+            to_mean = self.space.to_centres(members, self.space.middle(members))[:, 0]
+            seed = int(members[to_mean.argmin()])
+            if self.minimax:
+                seeds[j], radii[j] = self.space.minimax(members, seed)
+            else:
+                seeds[j] = seed
+                radii[j] = self.space.between(members, np.array([seed]))[:, 0].max()
+        return Update(seeds, self.space.centres_at(seeds), radii, float(radii.max()))
+
+
+class KMeansCriterion:
+    """The sum of squared distances to the means (of one less the cosine); a cluster grows from the member
+    nearest to its mean.
+    """
+
+    def __init__(self, space: ItemSpace) -> None:
+        self.space = space
+
+    def __call__(self, labels: Labels, k: int) -> Update:
+        """See `Criterion`."""
+        squared = self.space.metric not in ("cosine", "sqeuclidean")
+        seeds, radii, means, total = np.empty(k, dtype=np.int64), np.empty(k), [], 0.0
+        for j, members in enumerate(members_of(labels, k)):
+            means.append(self.space.middle(members))
+            away = self.space.to_centres(members, means[j])[:, 0]
+            seeds[j], radii[j] = members[away.argmin()], away.max()
+            total += float(away @ away if squared else away.sum())
+        return Update(seeds, np.concatenate(means), radii, total)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Connected clusters, and how they were found."""
+
+    labels: Labels
+    thresholds: Floats  # the radius at which each item was taken
+    update: Update
+    objective: float
+    history: Floats  # the best objective so far, after each iteration
+    n_iter: int
+    converged: bool
+
+
+def netscan(growth: Growth, criterion: Criterion, seeds: Index, max_iter: int, step: Step | None) -> Scan:
+    """Grow and update from these seeds until centres come back, and give the best iteration."""
+    best: Scan | None = None
+    history: list[float] = []
+    now: Any = Update(np.asarray(seeds, dtype=np.int64), growth.space.centres_at(seeds), np.empty(0), np.inf)
+    seen, converged = {_marks(now)}, False
+    while not converged and len(history) < max_iter:
+        labels, thresholds = growth(now.seeds, now.centres)
+        now = criterion(labels, len(now.seeds))
+        if best is None or clearly_less(now.objective, best.objective):
+            best = Scan(labels, thresholds, now, now.objective, np.empty(0), 0, False)
+        history.append(best.objective)
+        converged = _marks(now) in seen
+        seen.add(_marks(now))
+        if step is not None and step(now.objective):
+            break
+    assert best is not None
+    return replace(best, history=np.array(history), n_iter=len(history), converged=converged)
+
+
+def _marks(update: Update) -> int:
+    return hash((update.seeds.tobytes(), np.asarray(update.centres).tobytes()))
+
+
+def degree_seeds(graph: Any, n: int, k: int, rng: Any) -> Index:
+    """Distinct items, drawn by their number of neighbours; first one on each island."""
+    degree = np.ones(n) if graph is None else np.maximum(np.diff(graph.indptr), 1)
+    order = np.argsort(rng.exponential(size=n) / degree, kind="stable")
+    if graph is None:
+        return order[:k]
+    first = np.zeros(n, dtype=bool)
+    first[np.unique(islands(graph)[1][order], return_index=True)[1]] = True
+    return np.concatenate([order[first], order[~first]])[:k]
+
+
+def farthest_first(growth: Growth, k: int, first: int) -> tuple[Index, float]:
+    """Items each as far as can be from those before, by the reaching distance; and how far the next one is.
+
+    Islands come first, since no path leads there. Half of that distance is a lower bound on the radius of k
+    connected sets, if the distance is a metric.
+    """
+    seeds, nearest, far = [first], growth.reach(first), np.inf
+    while True:
+        at = int(nearest.argmax())
+        far = float(nearest[at])
+        if len(seeds) == k:
+            return np.array(seeds, dtype=np.int64), far
+        if far == 0.0:  # copies of seeds: any items that are none
+            taken = np.zeros(growth.space.n, dtype=bool)
+            taken[seeds] = True
+            rest = np.flatnonzero(~taken)[: k - len(seeds)]
+            return np.concatenate([np.array(seeds, dtype=np.int64), rest]), 0.0
+        seeds.append(at)
+        # beyond the farthest nobody comes nearer
+        np.minimum(nearest, growth.reach(at, far), out=nearest)
+
+
+def check_islands(graph: Any, k: int) -> None:
+    """Raise where there are more islands than clusters."""
+    if graph is None:
+        return
+    n_islands, at = islands(graph)
+    if n_islands > k:
+        sizes = np.bincount(at)
+        raise ParameterError(
+            f"the connectivity has {n_islands:,} islands (the smallest has {sizes.min():,} of the "
+            f"{len(at):,} items, one of them item {int(np.argmax(sizes[at] == sizes.min()))}), so n_clusters="
+            f"{k} connected clusters cannot hold all items. Ask for at least {n_islands:,} clusters, or add "
+            "edges between the islands.",
+            "n_clusters",
+        )
