@@ -8,22 +8,27 @@ unit that would move.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from coterie._arrays import Floats, Index, NOTHING
+from coterie._arrays import NOTHING, Index, Labels
 from coterie._compiled import SLICE, kernel
 from coterie.assign._core import Acts, Core, add_to_rows, group_counts, met_in
+from coterie.assign._sizes import SizeBounds
 from coterie.graph._connected.leaving import Adjacency, SearchRoom, stays_connected
 from coterie.graph._connected.units import (
     TOLERANCE,
     Clusters,
     Units,
     add_unit,
+    clusters_of,
     missed,
     refresh,
     shared_with,
+    total_worth,
     worth,
 )
 
@@ -80,6 +85,40 @@ class BorderMoves:
         return n_moved
 
 
+class UnitMoves:
+    """Sweeps alone, under constraints of all kinds and a largest load, until nothing moves."""
+
+    def __init__(
+        self,
+        graph: Any,
+        units: Units,
+        sums: tuple[float, int, bool],
+        bounds: SizeBounds,
+        core: Core | None,
+        unit: Index,
+    ) -> None:
+        """`sums`: the constant of the objective, the features, whether it is cosines."""
+        self.constant, self.d, self.cosine = sums
+        self.borders = BorderMoves(None if graph is None else Adjacency.of(graph), units, self.cosine)
+        self.units, self.bounds, self.core, self.unit = units, bounds, core, unit
+
+    def run(
+        self, start: Labels, refine: bool, max_iter: int, step: Callable[[float], bool]
+    ) -> SimpleNamespace:
+        """Sweep from labels of the units; `labels` and how they were found."""
+        k = len(self.bounds.low)
+        clusters = clusters_of(self.units, start, self.d, self.bounds.low, self.bounds.high)
+        vetoes = vetoes_of(self.core, self.unit, clusters.labels, k)
+        history, at_rest = [self.constant - total_worth(clusters, self.cosine)], not refine
+        while not at_rest and len(history) <= max_iter:
+            at_rest = not self.borders.sweep(clusters, vetoes)
+            history.append(self.constant - total_worth(clusters, self.cosine))
+            if step(history[-1]):
+                break
+        told = {"history": np.array(history), "n_iter": len(history) - 1, "converged": at_rest}
+        return SimpleNamespace(labels=clusters.labels, k=k, missed=0.0, objective=history[-1], **told)
+
+
 @kernel
 def _sweep(
     span: Any,
@@ -123,10 +162,14 @@ def _sweep(
             more = clusters.square[b] + units.square[u] + 2.0 * shared_with(u, b, units, clusters)
             gain = leaving_gain + worth(more, clusters.mass[b] + units.mass[u], cosine)
             gain -= worth(clusters.square[b], clusters.mass[b], cosine)
-            excess = leaving_excess + missed(clusters.load[b] + units.load[u], clusters.low[b], clusters.high[b])
+            excess = leaving_excess + missed(
+                clusters.load[b] + units.load[u], clusters.low[b], clusters.high[b]
+            )
             excess -= missed(clusters.load[b], clusters.low[b], clusters.high[b])
             rounding = 1e-9 * units.load[u] * units.load[u]
-            if excess < best_excess - rounding or (excess <= best_excess + rounding and gain > best_gain + tolerance):
+            if excess < best_excess - rounding or (
+                excess <= best_excess + rounding and gain > best_gain + tolerance
+            ):
                 best, best_gain, best_excess = b, gain, min(excess, 0.0)
         if best < 0:
             continue

@@ -123,6 +123,25 @@ def degree_seeds(graph: Any, n: int, k: int, rng: Any) -> Index:
     return np.concatenate([order[first], order[~first]])[:k]
 
 
+def nearest_seeds(growth: Growth, centres: Any) -> Index:
+    """Distinct items near to centres; islands that none is near to take one from those with most."""
+    n, k = growth.space.n, len(centres)
+    at = np.zeros(n, dtype=np.int32) if growth.graph is None else islands(growth.graph)[1]
+    away = growth.space.to_centres(slice(None), centres)
+    seeds: list[int] = []
+    for j in range(k):
+        away[seeds, j] = np.inf
+        seeds.append(int(away[:, j].argmin()))
+    for island in np.setdiff1d(at, at[seeds]).tolist():
+        many = np.bincount(at[seeds], minlength=int(at.max()) + 1)[at[seeds]]
+        inside = np.flatnonzero(at == island)
+        # of the islands with most seeds the centre that is nearest to the one without
+        spare = np.flatnonzero(many == many.max())
+        item, of = np.unravel_index(away[np.ix_(inside, spare)].argmin(), (len(inside), len(spare)))
+        seeds[spare[of]] = int(inside[item])
+    return np.array(seeds, dtype=np.int64)
+
+
 def farthest_first(growth: Growth, k: int, first: int) -> tuple[Index, float]:
     """Items each as far as can be from those before, by the reaching distance; and how far the next one is.
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from coterie._arrays import Floats, Index
 from coterie._compiled import SLICE, kernel
+from coterie.graph._connected.growth import Heap, drop_first, push
 from coterie.graph._connected.leaving import Adjacency
 from coterie.graph._connected.units import Clusters, Units, add_unit, missed, worth
 
@@ -28,25 +29,22 @@ class TreeRoom(NamedTuple):
     order: Index  # units in the order in which the tree took them, and the place of the parent of each
     parent: Index
     place: Index  # of each unit in that order; -1: not in the tree
-    key: Floats  # the queue: a heap of edges to units that the tree may take
-    unit: Index
-    origin: Index
+    heap: Heap  # units that the tree may take, and the places from where
     mass: Floats  # of the subtree below each place
     load: Floats
     sums: Floats
+    waiting: Index  # units that are in no part yet
     random: Index
 
     @classmethod
     def of(cls, adjacency: Adjacency, d: int, seed: int) -> TreeRoom:
         """Room for a graph of units with d features."""
         n = len(adjacency.indptr) - 1
-        m = max(n, len(adjacency.indices) + 1)
-        order, parent = (np.zeros(n, dtype=np.int64) for _ in range(2))
-        unit, origin = (np.zeros(m, dtype=np.int64) for _ in range(2))
+        order, parent, waiting = (np.zeros(n, dtype=np.int64) for _ in range(3))
         place, random = np.full(n, -1, dtype=np.int64), np.array([1 + seed % (_MODULUS - 1)])
-        return cls(
-            order, parent, place, np.zeros(m), unit, origin, np.zeros(n), np.zeros(n), np.zeros((n, d)), random
-        )
+        heap = Heap.of(len(adjacency.indices) + 1)
+        held = np.zeros(n), np.zeros(n), np.zeros((n, d))
+        return cls(order, parent, place, heap, *held, waiting, random)
 
 
 @kernel(inline=True)
@@ -54,34 +52,6 @@ def _drawn(room: TreeRoom) -> float:
     """The next random number between 0 and 1."""
     room.random[0] = room.random[0] * 48271 % _MODULUS
     return room.random[0] / _MODULUS
-
-
-@kernel
-def _push(room: TreeRoom, size: int, key: float, unit: int, origin: int) -> None:
-    """Put an edge into the queue of this size; `room` is written."""
-    at = size
-    while at > 0 and key < room.key[(at - 1) // 2]:
-        up = (at - 1) // 2
-        room.key[at], room.unit[at], room.origin[at] = room.key[up], room.unit[up], room.origin[up]
-        at = up
-    room.key[at], room.unit[at], room.origin[at] = key, unit, origin
-
-
-@kernel
-def _drop_first(room: TreeRoom, size: int) -> None:
-    """Take the first edge out of the queue of this size; `room` is written."""
-    last = size - 1
-    key, unit, origin = room.key[last], room.unit[last], room.origin[last]
-    at = 0
-    while 2 * at + 1 < last:
-        child = 2 * at + 1
-        if child + 1 < last and room.key[child + 1] < room.key[child]:
-            child += 1
-        if room.key[child] >= key:
-            break
-        room.key[at], room.unit[at], room.origin[at] = room.key[child], room.unit[child], room.origin[child]
-        at = child
-    room.key[at], room.unit[at], room.origin[at] = key, unit, origin
 
 
 @kernel(inline=True)
@@ -111,13 +81,12 @@ def _apart(u: int, v: int, units: Units) -> float:
 
 @kernel
 def span(start: int, a: int, b: int, adjacency: Adjacency, units: Units, labels: Any, room: TreeRoom) -> int:
-    """Span the units of two clusters by a random tree of light edges; how many there are. `room` is written."""
-    _push(room, 0, 0.0, start, -1)
-    size, n = 1, 0
-    while size > 0:
-        u, origin = room.unit[0], room.origin[0]
-        _drop_first(room, size)
-        size -= 1
+    """Span the units of two clusters by a random tree of light edges; how many there are; writes `room`."""
+    push(0.0, -1, start, room.heap)
+    n = 0
+    while room.heap.size[0] > 0:
+        u, origin = room.heap.node[0], room.heap.cluster[0]
+        drop_first(room.heap)
         if room.place[u] >= 0:
             continue
         room.place[u], room.order[n], room.parent[n] = n, u, origin
@@ -129,8 +98,7 @@ def span(start: int, a: int, b: int, adjacency: Adjacency, units: Units, labels:
         for e in range(adjacency.indptr[u], adjacency.indptr[u + 1]):
             v = adjacency.indices[e]
             if room.place[v] < 0 and (labels[v] == a or labels[v] == b):
-                _push(room, size, _drawn(room) * _apart(u, v, units), v, n)
-                size += 1
+                push(_drawn(room) * _apart(u, v, units), n, v, room.heap)
         n += 1
     for i in range(n):
         room.place[room.order[i]] = -1
@@ -145,8 +113,16 @@ def span(start: int, a: int, b: int, adjacency: Adjacency, units: Units, labels:
 
 @kernel
 def recut(
-    start: int, a: int, b: int, what: int, adjacency: Adjacency, units: Units, clusters: Clusters, room: TreeRoom,
-    cosine: bool, tolerance: float,
+    start: int,
+    a: int,
+    b: int,
+    what: int,
+    adjacency: Adjacency,
+    units: Units,
+    clusters: Clusters,
+    room: TreeRoom,
+    cosine: bool,
+    tolerance: float,
 ) -> int:
     """Part two neighbours, of which `start` is a unit, by the best cut of a tree; units looked at.
 
@@ -159,7 +135,9 @@ def recut(
     for i in range(1, n):
         load, rest = room.load[i], room.load[0] - room.load[i]
         first = b
-        excess = missed(load, clusters.low[b], clusters.high[b]) + missed(rest, clusters.low[a], clusters.high[a])
+        excess = missed(load, clusters.low[b], clusters.high[b]) + missed(
+            rest, clusters.low[a], clusters.high[a]
+        )
         if not alike:
             other = missed(load, clusters.low[a], clusters.high[a])
             other += missed(rest, clusters.low[b], clusters.high[b])
@@ -176,7 +154,9 @@ def recut(
             best, best_first, best_excess, best_worth = i, first, excess, gained
     if best == 0:
         return n
-    had = worth(clusters.square[a], clusters.mass[a], cosine) + worth(clusters.square[b], clusters.mass[b], cosine)
+    had = worth(clusters.square[a], clusters.mass[a], cosine) + worth(
+        clusters.square[b], clusters.mass[b], cosine
+    )
     had_excess = missed(clusters.load[a], clusters.low[a], clusters.high[a])
     had_excess += missed(clusters.load[b], clusters.low[b], clusters.high[b])
     if what != ANY:
@@ -232,9 +212,7 @@ def recut_pairs(
             ):
                 break
         if a != b:
-            work += 20 * recut(
-                ends[at, 0], a, b, what, adjacency, units, clusters, room, cosine, tolerance
-            )
+            work += 20 * recut(ends[at, 0], a, b, what, adjacency, units, clusters, room, cosine, tolerance)
 
 
 @kernel
@@ -244,7 +222,8 @@ def cut_tree(root: int, targets: Any, adjacency: Adjacency, units: Units, labels
     Labels count from 0 on; what is left at the root is labelled by the number of full parts. Labels (-1 on
     entry, where the tree may go) and `room` are written.
     """
-    stack, step, mark, waiting, load = room.order, room.parent, room.unit, room.origin, room.load
+    stack, step, waiting, load = room.order, room.parent, room.waiting, room.load
+    mark = room.mass  # how many units waited when a subtree was entered
     depth, n_waiting, n_full, n_targets = 1, 0, 0, targets.shape[0]
     stack[0], step[0], mark[0], load[0] = root, 0, 0, units.load[root]
     room.place[root], labels[root] = int(_drawn(room) * 1000000), -2
@@ -265,9 +244,9 @@ def cut_tree(root: int, targets: Any, adjacency: Adjacency, units: Units, labels
         waiting[n_waiting] = u
         n_waiting += 1
         if n_full < n_targets and load[depth] >= targets[n_full]:
-            for i in range(mark[depth], n_waiting):
+            for i in range(int(mark[depth]), n_waiting):
                 labels[waiting[i]] = n_full
-            n_waiting = mark[depth]
+            n_waiting = int(mark[depth])
             n_full += 1
         elif depth > 0:
             load[depth - 1] += load[depth]

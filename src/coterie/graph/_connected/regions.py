@@ -9,6 +9,8 @@ lowers the objective, in turns with moves of single units on the borders.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -38,10 +40,10 @@ class Region:
     """A connected graph of units: search of clusters within bounds on it."""
 
     def __init__(
-        self, graph: Any, units: Units, spread: float, d: int, cosine: bool, rng: np.random.RandomState
+        self, graph: Any, units: Units, constant: float, d: int, cosine: bool, rng: np.random.RandomState
     ) -> None:
-        """`spread` is the constant of the objective of all units."""
-        self.units, self.d, self.cosine, self.rng, self.spread = units, d, cosine, rng, spread
+        """`constant` is that of the objective, of all units of the graph and of others."""
+        self.units, self.d, self.cosine, self.rng, self.constant = units, d, cosine, rng, constant
         self.adjacency = Adjacency.of(graph)
         upper = sparse.triu(graph).tocoo()
         self.ends = np.column_stack([upper.row, upper.col]).astype(np.int64)
@@ -50,27 +52,24 @@ class Region:
 
     # ---- starts ---------------------------------------------------------------------------------------
 
-    def cut(self, low: Floats, high: Floats) -> Labels:
-        """Labels from a random tree, with a part for each bound, which need not hold."""
+    def start(self, k: int, low: Floats, high: Floats) -> Labels:
+        """Labels of k parts from a random tree, of which each should suit a bound."""
         n, total = len(self.units.load), float(self.units.load.sum())
         labels = np.full(n, -1, dtype=np.int32)
-        targets = np.sort(_levels(low, high, total))[: len(low) - 1]
+        targets = np.sort(_levels(low, high, total))[: k - 1]
         cut_tree(self.rng.randint(n), targets, self.adjacency, self.units, labels, self.room)
-        return labels
+        return self.split(labels, k)
 
     def split(self, labels: Labels, k: int) -> Labels:
         """Labels with k parts: the largest are parted in two as evenly as a random tree allows."""
-        n_parts = int(labels.max()) + 1
-        while n_parts < k:
-            at = np.full(n_parts + 1, -1.0)
-            many = np.bincount(labels)
-            load = np.where(many > 1, np.bincount(labels, self.units.load), -1.0)
+        for n_parts in range(int(labels.max()) + 1, k):
+            load = np.where(np.bincount(labels) > 1, np.bincount(labels, self.units.load), -1.0)
             a = int(np.argmax(load))
-            at = np.full(n_parts + 1, load[a] / 2)
-            clusters = clusters_of(self.units, labels, self.d, at, at)
-            self._recut(int(np.argmax(labels == a)), a, n_parts, ANY, clusters)
+            half = np.full(n_parts + 1, load[a] / 2)
+            clusters = clusters_of(self.units, labels, self.d, half, half)
+            args = self.adjacency, self.units, clusters, self.room, self.cosine, self.borders.tolerance
+            recut(int(np.argmax(labels == a)), a, n_parts, ANY, *args)
             labels = clusters.labels
-            n_parts += 1
         return labels
 
     def fitted(self, labels: Labels, low: Floats, high: Floats) -> Labels:
@@ -80,30 +79,40 @@ class Region:
         number[np.argsort(load, kind="stable")] = np.lexsort((np.minimum(high, load.sum()), low))
         return number[labels]
 
-    def most(self, low: float, high: float) -> Labels:
-        """Labels of as many parts of at least this load as were found."""
+    def most(self, low: float, high: float) -> Clusters:
+        """As many parts of at least this load as were found; with a largest load it may be missed."""
         n, total = len(self.units.load), float(self.units.load.sum())
-        bound = min(n, int(total / low * (1 + _ROUNDING))) if low > 0 else n
-        best, best_full = np.zeros(n, dtype=np.int32), 0
-        if n == 1 or bound <= 1:
-            return best
-        targets = np.full(bound, low * (1 - _ROUNDING))
-        for _ in range(_TREES):
+        most = max(1, min(n, int(total / low * (1 + _ROUNDING))))
+        least = max(1, int(np.ceil(total / high * (1 - _ROUNDING))))
+        best, full = np.zeros(n, dtype=np.int32), 0
+        targets = np.full(most, low * (1 - _ROUNDING))
+        for _ in range(_TREES if most > 1 else 0):
             labels = np.full(n, -1, dtype=np.int32)
-            full = cut_tree(self.rng.randint(n), targets, self.adjacency, self.units, labels, self.room)
-            if full > best_full:
-                best, best_full = labels, full
-            if full == bound:
+            found = cut_tree(self.rng.randint(n), targets, self.adjacency, self.units, labels, self.room)
+            if found > full:
+                best, full = labels, found
+            if full == most:
                 break
-        best = self._with_rest(best, best_full)
-        while best_full < bound:
-            more = self.split(best, best_full + 1)
-            bounds = (np.full(best_full + 1, one) for one in (low, high))
-            clusters = clusters_of(self.units, more, self.d, *bounds)
-            if not self.meet(clusters, _MORE):
+        best, full = self._with_rest(best, full), max(1, full)
+        clusters = self._within(best, full, low, high)
+        met = self.meet(clusters, _MORE)
+        # more parts are lighter, too; fewer are only looked at if none of these met a largest load
+        for k in range(full + 1, most + 1):
+            more = self._within(self.split(clusters.labels, k), k, low, high)
+            if self.meet(more, _MORE):
+                clusters, met = more, True
+            elif met:
                 break
-            best, best_full = clusters.labels, best_full + 1
-        return best
+        for k in range(full - 1, least - 1, -1):
+            if met:
+                break
+            fewer = self._within(self.start(k, np.full(k, low), np.full(k, high)), k, low, high)
+            if self.meet(fewer, _MORE):
+                clusters, met = fewer, True
+        return clusters
+
+    def _within(self, labels: Labels, k: int, low: float, high: float) -> Clusters:
+        return clusters_of(self.units, labels, self.d, np.full(k, low), np.full(k, high))
 
     def _with_rest(self, labels: Labels, full: int) -> Labels:
         """What is too light to be a part goes to a neighbouring one."""
@@ -124,27 +133,25 @@ class Region:
         refresh(self.units, clusters)
         return total_missed(clusters) <= allowed
 
-    def lower(self, clusters: Clusters, step: Callable[[float], bool], max_iter: int) -> tuple[list[float], bool]:
+    def lower(
+        self, clusters: Clusters, step: Callable[[float], bool], max_iter: int
+    ) -> tuple[list[float], bool]:
         """Lower the objective; its values, and whether they came to rest. `clusters` is written."""
         k, n = len(clusters.low), len(self.units.load)
         vetoes = vetoes_of(None, np.arange(n), clusters.labels, k)
-        values = [self.spread - total_worth(clusters, self.cosine)]
+        values = [self.constant - total_worth(clusters, self.cosine)]
         for _ in range(max_iter):
             self.borders.sweep(clusters, vetoes)
-            values.append(self.spread - total_worth(clusters, self.cosine))
+            values.append(self.constant - total_worth(clusters, self.cosine))
             self._recut_pairs(_ROUND * k, LOWER, clusters)
             refresh(self.units, clusters)
-            values.append(self.spread - total_worth(clusters, self.cosine))
+            values.append(self.constant - total_worth(clusters, self.cosine))
             stop = step(values[-1])
             if values[-3] - values[-1] <= _LITTLE * values[-3]:
                 return values, True
             if stop:
                 break
         return values, False
-
-    def _recut(self, start: int, a: int, b: int, what: int, clusters: Clusters) -> None:
-        args = self.adjacency, self.units, clusters, self.room, self.cosine, self.borders.tolerance
-        recut(start, a, b, what, *args)
 
     def _recut_pairs(self, tries: int, what: int, clusters: Clusters) -> None:
         if not len(self.ends) or len(clusters.low) == 1:
@@ -153,6 +160,11 @@ class Region:
         args = self.adjacency, self.units, clusters, self.room, self.cosine, self.borders.tolerance
         while left[0] > 0:
             recut_pairs(left, what, self.ends, *args)
+
+
+def _of_all(step: Callable[[float], bool], others: float, value: float) -> bool:
+    """Tell the objective of all islands."""
+    return step(value - others)
 
 
 def _levels(low: Floats, high: Floats, total: float) -> Floats:
@@ -170,6 +182,91 @@ def _levels(low: Floats, high: Floats, total: float) -> Floats:
 # ---- islands ------------------------------------------------------------------------------------------
 
 
+class Regions:
+    """All islands of a graph: their clusters together keep to the bounds."""
+
+    def __init__(
+        self,
+        graph: Any,
+        units: Units,
+        sums: tuple[float, int, bool],
+        bounds: SizeBounds,
+        k: int | None,
+        rng: np.random.RandomState,
+    ) -> None:
+        """`sums`: the constant of the objective, the features, whether it is cosines; `k` None: most."""
+        self.constant, self.d, self.cosine = sums
+        self.bounds, self.k, self.n_units = bounds, k, len(units.load)
+        parts = parts_of(graph, units, self.d)
+        self.nodes = [nodes for nodes, _, _ in parts]
+        self.regions = [Region(some, held, *sums, rng) for _, some, held in parts]
+        self.load = np.array([float(held.load.sum()) for _, _, held in parts])
+
+    def run(self, start: Any, refine: bool, max_iter: int, step: Callable[[float], bool]) -> SimpleNamespace:
+        """Clusters from those of `start`, or from random trees: `labels` of the units, and what it took."""
+        labels, at, missed, n_iter, converged = np.empty(self.n_units, dtype=np.int32), 0, 0.0, 0, True
+        found = self._most() if self.k is None else self._fixed(start)
+        worth = [total_worth(clusters, self.cosine) for clusters, _ in found]
+        history = [self.constant - sum(worth)]
+        for i, (region, (clusters, number)) in enumerate(zip(self.regions, found, strict=True)):
+            if refine and (len(clusters.low) > 1):
+                others = sum(worth) - worth[i]
+                values, at_rest = region.lower(clusters, partial(_of_all, step, others), max_iter)
+                history += [value - others for value in values[1:]]
+                worth[i] = total_worth(clusters, self.cosine)
+                n_iter, converged = max(n_iter, len(values) // 2), converged and at_rest
+            labels[self.nodes[i]] = number[clusters.labels]
+            missed += total_missed(clusters)
+            at += len(clusters.low)
+        allowed = (_ROUNDING * self.bounds.total) ** 2
+        return SimpleNamespace(
+            labels=labels,
+            k=at,
+            missed=missed if missed > allowed else 0.0,
+            objective=history[-1],
+            history=np.array(history),
+            n_iter=n_iter,
+            converged=converged and missed <= allowed,
+        )
+
+    def _most(self) -> list[tuple[Clusters, Index]]:
+        low, high = float(self.bounds.low[0]), float(self.bounds.high[0])
+        found, at = [], 0
+        for region in self.regions:
+            clusters = region.most(low, high)
+            found.append((clusters, at + np.arange(len(clusters.low))))
+            at += len(clusters.low)
+        return found
+
+    def _fixed(self, start: Any) -> list[tuple[Clusters, Index]]:
+        low, high, found = self.bounds.low, self.bounds.high, []
+        count = np.array([len(nodes) for nodes in self.nodes])
+        if start is None:
+            wanted = np.rint(len(low) * count / count.sum())
+        else:
+            given = [np.unique(start[nodes], return_inverse=True) for nodes in self.nodes]
+            wanted = np.array([len(numbers) for numbers, _ in given])
+        if start is not None and not self.bounds.bind:
+            shares = [numbers for numbers, _ in given]
+        elif len(self.nodes) == 1:
+            shares = [np.arange(len(low))]
+        else:
+            shares = share_out(self.bounds, self.load, count, wanted)
+        for i, (region, number) in enumerate(zip(self.regions, shares, strict=True)):
+            own = low[number], high[number]
+            if start is not None and len(number) == wanted[i]:
+                labels = given[i][1].astype(np.int32)
+            else:
+                labels = region.start(len(number), *own)
+            if self.bounds.bind:
+                labels = region.fitted(labels, *own)
+            clusters = clusters_of(region.units, labels, self.d, *own)
+            if self.bounds.bind:
+                region.meet(clusters, _PER_CLUSTER * len(number))
+            found.append((clusters, number))
+        return found
+
+
 def share_out(bounds: SizeBounds, load: Floats, count: Index, wanted: Index) -> list[Index]:
     """Which clusters each island gets, by whole numbers; raises if none can be right.
 
@@ -181,7 +278,9 @@ def share_out(bounds: SizeBounds, load: Floats, count: Index, wanted: Index) -> 
         Load and units of each island, and how many clusters it should have, if that can be.
     """
     low, high = bounds.low, bounds.high
-    kinds, kind, many = np.unique(np.column_stack([low, high]), axis=0, return_inverse=True, return_counts=True)
+    kinds, kind, many = np.unique(
+        np.column_stack([low, high]), axis=0, return_inverse=True, return_counts=True
+    )
     n, c = len(load), len(kinds)
     rounding = _ROUNDING * bounds.total
     # y[i, c] clusters of a kind on an island, then by how many their number differs from what is wanted
@@ -191,8 +290,16 @@ def share_out(bounds: SizeBounds, load: Floats, count: Index, wanted: Index) -> 
     limits = [
         LinearConstraint(sparse.hstack([of_kind, none]), many, many),
         LinearConstraint(sparse.hstack([on_island, 0 * away]), 1, np.maximum(count, 1)),
-        LinearConstraint(sparse.hstack([on_island @ sparse.diags_array(np.tile(kinds[:, 0], n)), 0 * away]), -np.inf, load + rounding),
-        LinearConstraint(sparse.hstack([on_island @ sparse.diags_array(np.tile(kinds[:, 1], n)), 0 * away]), load - rounding, np.inf),
+        LinearConstraint(
+            sparse.hstack([on_island @ sparse.diags_array(np.tile(kinds[:, 0], n)), 0 * away]),
+            -np.inf,
+            load + rounding,
+        ),
+        LinearConstraint(
+            sparse.hstack([on_island @ sparse.diags_array(np.tile(kinds[:, 1], n)), 0 * away]),
+            load - rounding,
+            np.inf,
+        ),
         LinearConstraint(sparse.hstack([on_island, -away]), -np.inf, wanted),
         LinearConstraint(sparse.hstack([on_island, away]), wanted, np.inf),
     ]
@@ -203,8 +310,9 @@ def share_out(bounds: SizeBounds, load: Floats, count: Index, wanted: Index) -> 
         raise InfeasibleConstraintsError(
             f"the connectivity has {count_of(n, 'island')}, with loads of "
             f"{listed([format_number(one) for one in np.sort(load)[::-1]])}: {count_of(len(low), 'cluster')} "
-            f"of {_range(low, high, bounds.total)} cannot fill them exactly, and no cluster spans two islands. "
-            "Widen size_min and size_max, ask for another number of clusters, or add edges between the islands."
+            f"of {_range(low, high, bounds.total)} cannot fill them exactly, and no cluster spans two "
+            "islands. Widen size_min and size_max, ask for another number of clusters, or add edges between "
+            "the islands."
         )
     number = np.rint(found.x[: n * c]).astype(np.int64).reshape(n, c)
     of = [np.flatnonzero(kind.ravel() == one) for one in range(c)]

@@ -48,7 +48,7 @@ def sums_of_units(distortion: Distortion, unit: Index, load: Floats) -> tuple[Un
     """Units of the rows of a distortion, the constant of its objective, and the number of features."""
     X, cosine = distortion.points.X, isinstance(distortion, Cosine)
     n, n_units = X.shape[0], int(unit.max()) + 1
-    rows = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    rows: Any = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
     if isinstance(distortion, Cosine):
         rows = sparse.diags_array(distortion.scale) @ rows
     elif not sparse.issparse(X):
@@ -72,6 +72,18 @@ def _squares(rows: Any) -> Floats:
     if sparse.issparse(rows):
         return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
     return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+
+
+def between(graph: Any, unit: Index) -> Any:
+    """The graph of the units: which have neighbours in each other."""
+    n, n_units = len(unit), int(unit.max()) + 1
+    if n_units == n:
+        return graph
+    member = sparse.csr_array((np.ones(n, dtype=bool), (unit, np.arange(n))), (n_units, n))
+    found = sparse.csr_array(member @ graph @ member.T)
+    found.setdiag(False)
+    found.eliminate_zeros()
+    return found
 
 
 def clusters_of(units: Units, labels: Any, d: int, low: Floats, high: Floats) -> Clusters:
