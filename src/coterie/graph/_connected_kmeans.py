@@ -164,6 +164,13 @@ class ConnectedKMeans(PrototypeClusterer):
         twin="COPKMeans",
     )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
+    exempt: ClassVar[Any] = {
+        **dict.fromkeys(
+            ["check_permuted_items_from_one_start", "check_renumbered_start", "check_sparse_is_dense"],
+            "a given start takes no constraints",
+        ),
+        "check_threads_do_not_matter": "without a graph Ward's tree needs the distances of all pairs",
+    }
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"constraints": True, "size_weight": True}
     _bound: ClassVar[Any] = anything("None, a number, a share such as '110%', or one per cluster")
     parameter_rules: ClassVar[Any] = {
@@ -310,6 +317,8 @@ class ConnectedKMeans(PrototypeClusterer):
         self._check_loads(units.load, graph, bounds, known.item_name, unit)
         sums = constant, d, self.metric == "cosine"
         search: Any
+        # within bounds every other start is made of random trees
+        by_trees = bounds.bind and not known.kinds - {"must-link"}
         if graph is not None and not known.kinds - {"must-link"}:
             search = Regions(graph, units, sums, bounds, k, rng)
         else:
@@ -319,11 +328,10 @@ class ConnectedKMeans(PrototypeClusterer):
 
         def run(number: int, step: Step) -> Any:
             scan = None
-            # within bounds every other start is made of random trees
-            if k is not None and not self._from_tree and not (bounds.bind and number % 2):
+            if k is not None and not self._from_tree and not (by_trees and number % 2):
                 scan = self._scan(X, distortion, rng, step)
             labels = tree if scan is None else scan.labels
-            start = None if labels is None or (bounds.bind and number % 2) else labels[first]
+            start = None if labels is None or (by_trees and number % 2) else labels[first]
             found = search.run(start, self.refine, self.max_iter, step)
             found.labels = found.labels[unit]
             if scan is not None:
@@ -339,7 +347,7 @@ class ConnectedKMeans(PrototypeClusterer):
 
         n_starts = self.n_init
         if n_starts == "auto":
-            drawn = bounds.bind if self._from_tree else isinstance(self.init, str)
+            drawn = by_trees if self._from_tree else isinstance(self.init, str)
             n_starts = AUTO_STARTS if k is not None and drawn else 1
         steps = (1 if self._from_tree else 2) * self.max_iter
         return best_of_starts(self, X, run, n_starts=n_starts, max_steps=steps, better=better)[0]
@@ -428,7 +436,8 @@ class ConnectedKMeans(PrototypeClusterer):
     def _keep_labels(self, best: Any, X: Any, known: Constraints, distortion: Distortion) -> None:
         k = self.n_clusters_ = best.k
         labels = best.labels
-        if not self._bounds.by_cluster(len(self._bounds.low)):
+        # given centres and bounds of each cluster say which is which
+        if isinstance(self.init, str) and not self._bounds.by_cluster(len(self._bounds.low)):
             labels = by_first_occurrence(labels)
             labels = numbers_by_label(known, labels, k)[labels]
         self.labels_ = labels.astype(np.int32)

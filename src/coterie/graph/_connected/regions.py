@@ -27,9 +27,9 @@ from coterie.graph._connected.leaving import Adjacency
 from coterie.graph._connected.recut import ANY, EXPLORE, LOWER, TreeRoom, cut_tree, recut, recut_pairs
 from coterie.graph._connected.units import Clusters, Units, clusters_of, refresh, total_missed, total_worth
 
-# Random trees of which the one with most parts is kept, re-cuts in search of one part more, of which so many
-# are tried before one looks whether the bounds hold, and re-cuts for each cluster before they are said to.
-_TREES, _MORE, _SLICE, _PER_CLUSTER = 200, 2_000, 50, 1_000
+# Random trees of which the one with most parts is kept; re-cuts in search of one part more, and of bounds for
+# each cluster, with so many between two looks whether they hold; and random starts where they do not.
+_TREES, _MORE, _PER_CLUSTER, _SLICE, _AGAIN = 200, 2_000, 250, 50, 4
 # A round re-cuts so many pairs a cluster; the last one gains less than this share of the objective.
 _ROUND, _LITTLE = 10, 1e-3
 # Of the load: what loads miss a bound by only because their sum is rounded.
@@ -71,13 +71,6 @@ class Region:
             recut(int(np.argmax(labels == a)), a, n_parts, ANY, *args)
             labels = clusters.labels
         return labels
-
-    def fitted(self, labels: Labels, low: Floats, high: Floats) -> Labels:
-        """The same parts, numbered so that large ones have large bounds."""
-        load = np.bincount(labels, self.units.load, len(low))
-        number = np.empty(len(low), dtype=np.int32)
-        number[np.argsort(load, kind="stable")] = np.lexsort((np.minimum(high, load.sum()), low))
-        return number[labels]
 
     def most(self, low: float, high: float) -> Clusters:
         """As many parts of at least this load as were found; with a largest load it may be missed."""
@@ -133,6 +126,18 @@ class Region:
         refresh(self.units, clusters)
         return total_missed(clusters) <= allowed
 
+    def met(self, clusters: Clusters, low: Floats, high: Floats) -> Clusters:
+        """Clusters within bounds, from these or from random starts; if none were found, the nearest to it."""
+        tries = _PER_CLUSTER * len(low)
+        for _ in range(_AGAIN):
+            if self.meet(clusters, tries):
+                break
+            labels = _fitted(self.units, self.start(len(low), low, high), low, high)
+            other = clusters_of(self.units, labels, self.d, low, high)
+            if self.meet(other, tries) or total_missed(other) < total_missed(clusters):
+                clusters = other
+        return clusters
+
     def lower(
         self, clusters: Clusters, step: Callable[[float], bool], max_iter: int
     ) -> tuple[list[float], bool]:
@@ -160,6 +165,14 @@ class Region:
         args = self.adjacency, self.units, clusters, self.room, self.cosine, self.borders.tolerance
         while left[0] > 0:
             recut_pairs(left, what, self.ends, *args)
+
+
+def _fitted(units: Units, labels: Labels, low: Floats, high: Floats) -> Labels:
+    """The same parts, numbered so that large ones have large bounds."""
+    load = np.bincount(labels, units.load, len(low))
+    number = np.empty(len(low), dtype=np.int32)
+    number[np.argsort(load, kind="stable")] = np.lexsort((np.minimum(high, load.sum()), low))
+    return number[labels]
 
 
 def _of_all(step: Callable[[float], bool], others: float, value: float) -> bool:
@@ -258,11 +271,11 @@ class Regions:
                 labels = given[i][1].astype(np.int32)
             else:
                 labels = region.start(len(number), *own)
-            if self.bounds.bind:
-                labels = region.fitted(labels, *own)
+            if self.bounds.by_cluster(len(low)):
+                labels = _fitted(region.units, labels, *own)
             clusters = clusters_of(region.units, labels, self.d, *own)
             if self.bounds.bind:
-                region.meet(clusters, _PER_CLUSTER * len(number))
+                clusters = region.met(clusters, *own)
             found.append((clusters, number))
         return found
 

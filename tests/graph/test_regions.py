@@ -1,0 +1,287 @@
+"""Connected clusters within bounds on their load: what is found is legal, and what can be found is."""
+
+import numpy as np
+import pytest
+
+from coterie import ConnectedKMeans, Constraints, InfeasibleConstraintsError
+from coterie.adjacency import islands, pieces, read_graph
+from coterie.assign._sizes import read_bounds
+from coterie.distortion import SquaredEuclidean
+from coterie.exceptions import (
+    ParameterError,
+    UndecidedError,
+    UnsupportedConstraintError,
+    ViolatedConstraintsWarning,
+)
+from coterie.graph._connected.leaving import Adjacency
+from coterie.graph._connected.recut import LOWER, TreeRoom, cut_tree, recut_pairs, span
+from coterie.graph._connected.regions import share_out
+from coterie.graph._connected.units import clusters_of, sums_of_units, total_worth
+from tests.graph.connected_problems import random_problem
+from tests.graph.test_connected_kmeans import lattice
+from tests.marks import few_of
+from tests.oracles import connected, regions
+
+SPREADS = [(0.5, 1.6), (0.8, 1.3), (0.9, 1.2), (0.6, 1.4)]
+
+
+def tiny(seed, k):
+    """A tiny graph, perhaps with islands and joined items, and bounds that often can be met."""
+    X, edges, near, _ = random_problem(seed, n=7, k=k)
+    rng = np.random.default_rng(10**6 + seed)
+    load = rng.integers(1, 6, size=7).astype(float)
+    low, high = (np.full(k, share) for share in SPREADS[seed % 4])
+    if seed % 5 == 0:
+        low, high = low * np.linspace(0.6, 1.0, k), high * np.linspace(0.8, 1.2, k)
+    high = np.minimum(high, k)
+    joined = [tuple(edges[rng.integers(len(edges))].tolist())] if len(edges) and seed % 2 else []
+    return X, edges, near, load, low, high, joined
+
+
+@few_of(25, 1000)
+def test_bounds_hold_or_cannot(numbers):
+    """All at once: loads, both bounds, islands, must-links. What is refused cannot be met."""
+    excess = []
+    for seed in numbers:
+        k = 2 + seed % 2
+        X, edges, near, load, low, high, joined = tiny(seed, k)
+        known = Constraints(must_link=joined, n_items=7)
+        mean = load.sum() / k
+        best = regions.best_squares(X, near, load, low * mean, high * mean, joined)
+        words = {"size_min": low.tolist(), "size_max": high.tolist(), "random_state": 0}
+        model = ConnectedKMeans(k, connectivity=edges, **words)
+        try:
+            model.fit(X, constraints=known, size_weight=load)
+        except (InfeasibleConstraintsError, UndecidedError):
+            assert best == np.inf, f"seed {seed}: not found, though it can be"
+            continue
+        labels = model.labels_.tolist()
+        assert all(np.bincount(labels, load) >= low * mean - 1e-9)
+        assert all(np.bincount(labels, load) <= high * mean + 1e-9)
+        assert regions.is_legal(labels, near, load, low * mean, high * mean, joined)
+        assert model.objective_ == pytest.approx(regions.squares(X, labels))
+        assert best * (1 - 1e-9) <= model.objective_
+        excess.append(model.objective_ / best - 1)
+    assert np.median(excess) < 1e-9
+
+
+@few_of(20, 500)
+def test_as_many_regions_as_can_be(numbers):
+    for seed in numbers:
+        X, edges, near, _ = random_problem(seed, n=7, k=3)
+        rng = np.random.default_rng(seed)
+        load, low = rng.integers(1, 6, size=7), int(rng.integers(3, 9))
+        high = None if seed % 2 else int(1.5 * low) + 4
+        most = regions.most_regions(7, near, load, low, high or np.inf)
+        model = ConnectedKMeans(None, connectivity=edges, size_min=low, size_max=high, random_state=0)
+        try:
+            model.fit(X, size_weight=load)
+        except (InfeasibleConstraintsError, UndecidedError):
+            assert not most
+            continue
+        k = model.n_clusters_
+        assert regions.is_legal(model.labels_.tolist(), near, load, [low] * k, [high or np.inf] * k)
+        assert k == most
+
+
+@few_of(4, 40)
+def test_larger_maps_with_islands_links_and_loads(numbers):
+    for seed in numbers:
+        X, edges = lattice(16, seed)
+        edges = edges[(edges[:, 0] % 16 < 6) == (edges[:, 1] % 16 < 6)]  # a strait
+        graph, rng = read_graph(edges, 256), np.random.default_rng(seed)
+        load = rng.uniform(20, 200, size=256)
+        known = Constraints(must_link=edges[rng.choice(len(edges), size=12)], n_items=256)
+        for words in (
+            {"n_clusters": 16, "size_min": 0.7, "size_max": 1.35},
+            {"n_clusters": None, "size_min": 900},
+        ):
+            model = ConnectedKMeans(connectivity=edges, random_state=seed, **words)
+            model.fit(X, constraints=known, size_weight=load)
+            mean = load.sum() / model.n_clusters_
+            held = np.bincount(model.labels_, load)
+            assert np.allclose(model.sizes_, held)
+            assert held.min() >= (900 if words["n_clusters"] is None else 0.7 * mean)
+            assert words["n_clusters"] is None or held.max() <= 1.35 * mean
+            assert pieces(graph, model.labels_)[0] == model.n_clusters_
+            assert not model.violations_
+            assert model.n_islands_ == 2
+            assert model.history_[-1] == pytest.approx(regions.squares(X, model.labels_))
+            assert (np.diff(model.history_) <= 1e-9 * model.history_[0]).all()
+
+
+@few_of(3, 20)
+def test_nearly_equal_loads(numbers):
+    for seed in numbers:
+        X, edges = lattice(20, seed)
+        load = np.random.default_rng(seed).uniform(20, 200, size=400)
+        model = ConnectedKMeans(20, connectivity=edges, size_min=0.95, size_max=1.05, random_state=seed)
+        model.fit(X, size_weight=load)
+        assert np.abs(model.sizes_ / load.sum() * 20 - 1).max() <= 0.05
+
+
+def test_every_start_and_metric_meets_bounds():
+    X, edges = lattice(9, 0, d=3)
+    for words in (
+        {"init": "k-means"},
+        {"init": "degree"},
+        {"init": X[:5]},
+        {"metric": "cosine"},
+        {"refine": False},
+    ):
+        model = ConnectedKMeans(5, connectivity=edges, size_min=14, size_max=18, random_state=0, **words).fit(
+            X
+        )
+        assert model.sizes_.min() >= 14
+        assert model.sizes_.max() <= 18
+
+
+def test_bounds_of_each_cluster():
+    X, edges = lattice(8, 0)
+    model = ConnectedKMeans(
+        3, connectivity=edges, size_min=[5, 40, 10], size_max=[8, None, 12], random_state=0
+    ).fit(X)
+    assert 5 <= model.sizes_[0] <= 8
+    assert model.sizes_[1] >= 40
+    assert 10 <= model.sizes_[2] <= 12
+
+
+def test_without_a_graph_bounds_hold_on_the_complete_one():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = ConnectedKMeans(3, size_min=9, size_max=11, random_state=0).fit(X)
+    assert model.sizes_.min() >= 9
+    with pytest.raises(ParameterError, match="SizeConstrainedKMeans"):
+        ConnectedKMeans(3, size_min=9).fit(np.zeros((2001, 1)))
+
+
+# What cannot be, or was not found
+
+PATH = [(0, 1), (1, 2), (2, 3)]
+
+
+def refused(error, words, k=2, constraints=None, size_weight=None, edges=PATH, **parameters):
+    X = np.arange(4.0)[:, None]
+    with pytest.raises(error) as caught:
+        ConnectedKMeans(k, connectivity=edges, random_state=0, **parameters).fit(
+            X, constraints=constraints, size_weight=size_weight
+        )
+    for word in words:
+        assert word in str(caught.value), str(caught.value)
+
+
+def test_sums_that_cannot_be_are_proven():
+    refused(InfeasibleConstraintsError, ["minimum sizes", "6", "4"], size_min=3)
+    refused(InfeasibleConstraintsError, ["maximum sizes", "2"], size_max=1)
+    refused(InfeasibleConstraintsError, ["item 0", "9", "size_max"], size_max=6, size_weight=[9, 1, 1, 1])
+    joined = Constraints(must_link=[(0, 1), (1, 2)], n_items=4)
+    refused(InfeasibleConstraintsError, ["item 0 and the 2", "size_max=2"], size_max=2, constraints=joined)
+
+
+def test_islands_that_are_too_light_or_do_not_come_out_even():
+    refused(InfeasibleConstraintsError, ["island of item 3", "holds 1"], size_min=2, edges=PATH[:2])
+    words, apart = ["2 islands", "2 clusters of 3 to 4"], [(0, 1), (2, 3)]
+    refused(InfeasibleConstraintsError, words, edges=apart, size_min=3, size_max=4, size_weight=[1, 4, 1, 2])
+    refused(InfeasibleConstraintsError, ["island of item 3"], k=None, size_min=2, edges=PATH[:2])
+    refused(InfeasibleConstraintsError, ["at most 1 cluster", "size_max"], k=None, size_min=3, size_max=3)
+
+
+def test_what_was_not_found_is_an_error_or_a_warning():
+    # a star: all clusters but that of the middle are single items
+    star = [(0, 1), (0, 2), (0, 3)]
+    refused(UndecidedError, ["nor proven", "holds 1"], size_min=2, edges=star)
+    with pytest.warns(ViolatedConstraintsWarning, match="nor proven"):
+        model = ConnectedKMeans(2, connectivity=star, size_min=2, on_shortfall="warn", random_state=0).fit(
+            np.arange(4.0)[:, None]
+        )
+    assert [one.amount for one in model.violations_.shortfalls] == [1.0]
+    assert not model.converged_
+    assert pieces(read_graph(star, 4), model.labels_)[0] == 2
+
+
+def test_a_number_of_clusters_or_a_least_load():
+    refused(ParameterError, ["n_clusters", "size_min"], k=None)
+    refused(ParameterError, ["size_min=0.5", "share"], k=None, size_min=0.5)
+    refused(ParameterError, ["size_min='50%'", "share"], k=None, size_min="50%")
+    refused(ParameterError, ["not one number"], k=None, size_min=[1, 2])
+    refused(ParameterError, ["above 0"], k=None, size_min=0)
+    refused(ParameterError, ["size_max=1.5"], k=None, size_min=2, size_max=1.5)
+
+
+def test_a_least_size_takes_must_links_alone():
+    known = Constraints(cannot_link=[(0, 1)], n_items=4)
+    refused(UnsupportedConstraintError, ["cannot-link", "size_min"], size_min=1, constraints=known)
+
+
+# Parts
+
+
+def test_clusters_are_shared_out_among_islands():
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        load, k = rng.integers(4, 20, size=3).astype(float), 6
+        low, high = ([2, 2, 2, 3, 3, 3], [9, 9, 9, 12, 12, 12]) if seed % 2 else ([2] * k, [9] * k)
+        bounds = read_bounds(low, high, 3, k, size_weight=load, check=False)
+        every = np.array(np.meshgrid(*[range(3)] * k)).reshape(k, -1).T
+        legal = [
+            one
+            for one in every
+            if all(
+                np.asarray(low)[one == i].sum() <= load[i] <= np.asarray(high)[one == i].sum()
+                for i in range(3)
+            )
+        ]
+        wanted = np.array([2, 2, 2])
+        if not legal:
+            with pytest.raises(InfeasibleConstraintsError, match="3 islands"):
+                share_out(bounds, load, np.full(3, 9), wanted)
+            continue
+        found = share_out(bounds, load, np.full(3, 9), wanted)
+        of = np.empty(k, dtype=int)
+        for i, clusters in enumerate(found):
+            of[clusters] = i
+        assert any(np.array_equal(of, one) for one in legal)
+        away = min(np.abs(np.bincount(one, minlength=3) - wanted).sum() for one in legal)
+        assert np.abs(np.bincount(of, minlength=3) - wanted).sum() == away
+
+
+@pytest.mark.kernels
+def test_trees_span_and_parts_are_full():
+    X, edges = lattice(7, 0)
+    graph = read_graph(edges, 49)
+    adjacency, load = Adjacency.of(graph), np.arange(49) % 5 + 1.0
+    units, _, d = sums_of_units(SquaredEuclidean(X), np.arange(49), load)
+    near = connected.neighbours(49, edges.tolist())
+    for seed in range(10):
+        room = TreeRoom.of(adjacency, d, seed)
+        labels = np.zeros(49, dtype=np.int32)
+        labels[28:] = 1
+        n = span(3, 0, 0, adjacency, units, labels, room)
+        assert sorted(room.order[:n].tolist()) == list(range(28))
+        assert all(room.order[room.parent[i]] in near[room.order[i]] for i in range(1, n))
+        assert room.load[0] == load[:28].sum()
+        assert np.allclose(room.sums[0], (X - X.mean(axis=0))[:28].sum(axis=0))
+        free = np.full(49, -1, dtype=np.int32)
+        full = cut_tree(seed, np.full(20, 15.0), adjacency, units, free, room)
+        held = np.bincount(free, load)
+        assert (held[:full] >= 15).all()
+        assert len(held) == full or held[full] < 15 or full == 20
+        for h in range(len(held)):
+            assert connected.connected(np.flatnonzero(free == h).tolist(), near)
+
+
+@pytest.mark.kernels
+def test_a_re_cut_only_gains_and_keeps_clusters_whole():
+    X, edges = lattice(7, 1)
+    graph = read_graph(edges, 49)
+    adjacency = Adjacency.of(graph)
+    units, constant, d = sums_of_units(SquaredEuclidean(X), np.arange(49), np.ones(49))
+    labels, room = np.repeat([0, 1, 2], [14, 14, 21]), TreeRoom.of(adjacency, d, 0)
+    clusters = clusters_of(units, labels, d, np.full(3, 10.0), np.full(3, 25.0))
+    before, left = total_worth(clusters, False), np.array([60])
+    recut_pairs(left, LOWER, edges, adjacency, units, clusters, room, False, 1e-9)
+    assert left[0] == 0
+    assert total_worth(clusters, False) > before
+    assert constant - total_worth(clusters, False) == pytest.approx(regions.squares(X, clusters.labels))
+    assert clusters.load.min() >= 10
+    assert pieces(graph, clusters.labels)[0] == 3
+    assert islands(graph)[0] == 1
