@@ -7,6 +7,7 @@ O(E log E) for E edges, memory O(n + E); with one seed the thresholds are the re
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any, NamedTuple
 
@@ -15,8 +16,9 @@ from sklearn.utils import check_random_state
 
 from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import SLICE, kernel
+from coterie.adjacency import inner_edges
 from coterie.graph._connected.leaving import Adjacency
-from coterie.graph._connected.space import ItemSpace, Keys, key_of
+from coterie.graph._connected.space import ItemSpace, Keys, key_of, members_of
 
 FREE, CLOSED = -1, -2  # labels of items that may be taken, and of those that may not
 
@@ -315,6 +317,20 @@ class Growth:
         grown = self._begin(seeds)
         self.go_on(seeds, self.space.keys(self.space.centres_at(seeds)), grown, limit)
         return grown.thresholds
+
+    def within(self, labels: Labels, seeds: Index, centres: Any) -> Floats:
+        """The radius at which each cluster, growing from its seed inside of itself, takes each of its items.
+
+        What is left up to any radius is connected, in every cluster.
+        """
+        if self.graph is None:
+            found = np.empty(len(labels))
+            for j, members in enumerate(members_of(labels, len(seeds))):
+                found[members] = self.space.to_centres(members, centres[[j]])[:, 0]
+            return found
+        inner = copy.copy(self)
+        inner._adjacency, inner._rounds = Adjacency.of(inner_edges(self.graph, labels)), False
+        return inner(seeds, centres)[1]
 
     def go_on(self, nodes: Index, keys: Keys, grown: Grown, limit: float = np.inf) -> None:
         """Let clusters grow from items that are in one, where neighbours are free."""
