@@ -1,6 +1,6 @@
-"""ConnectedKCenter and its steps: against all partitions, paths and sets of small graphs; the chapter's traps."""
+"""ConnectedKCenter and its steps: against all partitions, paths and sets of small graphs; known traps."""
 
-import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -169,22 +169,13 @@ def test_connectedness_dominates_on_an_alternating_path():
 
 def test_without_a_graph_it_is_plain_k_center():
     X = np.random.default_rng(0).normal(size=(9, 2))
-    everybody = np.ones((9, 9))
     D = cdist(X, X)
     for k in (1, 2, 3):
-        least = (
-            oracle.best_overlapping(
-                D.tolist(), oracle.neighbours(9, zip(*np.nonzero(everybody), strict=True)), k
-            )
-            if k == 1
-            else None
-        )
-        models = [fitted(k, graph, X, algorithm="enumerate") for graph in (None, everybody)]
-        assert models[0].lower_bound_ == models[1].lower_bound_
-        import itertools
-
         least = min(D[list(some)].min(axis=0).max() for some in itertools.combinations(range(9), k))
-        assert models[0].radius_ == pytest.approx(least)
+        for graph in (None, np.ones((9, 9))):
+            model = fitted(k, graph, X, algorithm="enumerate")
+            assert model.radius_ == pytest.approx(least)
+            assert model.lower_bound_ == pytest.approx(least)
 
 
 def test_optima_fall_with_more_clusters_and_more_edges():
@@ -205,18 +196,18 @@ def test_optima_fall_with_more_clusters_and_more_edges():
 def test_what_is_left_without_outliers_is_connected(numbers):
     for seed in numbers:
         X, _, _, graph = random_problem(seed, n=40, k=4)
+        whole = fitted(4, graph, X, n_init=1)
+        for level in np.unique(whole.assignment_radius_):
+            assert check_connected(np.where(whole.assignment_radius_ <= level, whole.labels_, -1), graph)
         for outliers in (0.0, 0.1, 0.3, "auto"):
-            model = fitted(4, graph, X, outliers=outliers, growth=("continuous", "rounds")[seed % 2])
+            how = {"growth": ("continuous", "rounds")[seed % 2], "n_init": 1}
+            model = fitted(4, graph, X, outliers=outliers, **how)
             kept = model.labels_ >= 0
             assert sorted(set(model.labels_[kept].tolist())) == [0, 1, 2, 3]
             assert check_connected(model.labels_, graph)
             away = np.linalg.norm(X - X[model.center_indices_[model.labels_]], axis=1)[kept]
             assert model.radius_ == pytest.approx(away.max())
-            if outliers != "auto":
-                assert (~kept).sum() <= outliers * 40
-            for level in np.unique(model.assignment_radius_):
-                inner = np.where(model.assignment_radius_ <= level, fitted(4, graph, X).labels_, -1)
-                assert check_connected(inner, graph) or outliers != 0.0
+            assert outliers == "auto" or (~kept).sum() <= outliers * 40
 
 
 def test_a_clear_gap_parts_outliers_from_the_rest():
@@ -256,7 +247,6 @@ def test_given_seeds_keep_their_numbers():
 def test_other_distances(metric):
     X, _, _, graph = random_problem(1, n=30)
     rows = cdist(X, X) if metric == "precomputed" else X
-    how = functools.partial(np.linalg.norm) if metric == "function" else metric
     how = (lambda a, b: float(np.abs(a - b).sum())) if metric == "function" else metric
     model = fitted(3, graph, rows, metric=how)
     assert check_connected(model.labels_, graph)
@@ -303,13 +293,6 @@ def test_the_account_has_a_certificate():
     assert account.graph.nnz == graph.nnz
     assert "times the best" in account.sections[0].text
     assert account.figures["radius"] == account.trace.values[-1]
-
-
-@pytest.mark.kernels
-def test_kernels_of_growth_in_the_lanes():
-    X, _, _, graph = random_problem(3, n=40, k=4)
-    for growth in ("continuous", "rounds"):
-        assert check_connected(fitted(4, graph, X, growth=growth).labels_, graph)
 
 
 # Hostile input
