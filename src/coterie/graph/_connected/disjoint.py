@@ -30,7 +30,7 @@ def disjoint(growth: Growth, found: OverlappingSets, order: Any) -> Labels:
     labels = np.full(n, CLOSED, dtype=np.int32)
     labels[centers] = np.arange(len(centers))
     keys = growth.space.keys(growth.space.centres_at(centers))
-    grown = Grown(labels, np.empty(n), np.full(n, -1, dtype=np.int32), np.zeros(1))
+    grown = Grown.of(labels)
     for i in order:
         members = found.members(i)
         free = members[labels[members] == CLOSED]
