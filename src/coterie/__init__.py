@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from coterie.graph import (
         BalancedCut,
         ClusterEditing,
+        ConnectedKCenter,
         ConnectedKMeans,
         ConsensusClustering,
         CorrelationClustering,

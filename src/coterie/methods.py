@@ -326,7 +326,8 @@ METHODS = [
         *("SeededKMeans", "ConstrainedSeedKMeans", "SizeConstrainedKMeans", "SizeConstrainedKMedians"),
         *("BalancedKMeans", "FrequencySensitiveKMeans", "OnlineBalancedKMeans"),
         "SizeConstrainedBisection",
-        *("KMedoids", "ConstrainedLinkage", "COPCobweb", "BalancedCut", "ConnectedKMeans"),
+        *("KMedoids", "ConstrainedLinkage", "COPCobweb", "BalancedCut"),
+        *("ConnectedKMeans", "ConnectedKCenter"),
         *("CorrelationClustering", "ClusterEditing", "ConsensusClustering", "EntityResolver"),
         *("ConstrainedGaussianMixture", "PenalizedGaussianMixture", "MeanFieldMixture", "PairwiseClustering"),
     )

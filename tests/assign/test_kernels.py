@@ -10,6 +10,7 @@ from scipy import sparse
 
 from coterie import (
     CannotLinkMetric,
+    ConnectedKCenter,
     ConsensusClustering,
     ConstrainedGaussianMixture,
     ConstrainedLinkage,
@@ -229,7 +230,7 @@ def every_tree(X, truth):
 
 
 def every_graph(X, truth):
-    """Signed graphs, votes of clusterings, and the margin between items that differ."""
+    """Signed graphs, votes, clusters along a ring, and the margin between items that differ."""
     pairs, apart = Constraints.sample(truth, n_pairs=30, random_state=0), Constraints.across(truth)
     rng = np.random.default_rng(0)
     advice = np.where(truth[:, None] == truth, 1.0, -1.0) * rng.exponential(size=(len(truth), len(truth)))
@@ -241,6 +242,10 @@ def every_graph(X, truth):
     votes = np.where(rng.uniform(size=(len(truth), 6)) < 0.2, 1, truth[:, None])
     for how in ("local", "pivot", "balls", "best"):
         assert not ConsensusClustering(how, random_state=0).fit(votes, constraints=apart).violations_
+    ring = np.column_stack([np.arange(len(truth)), np.roll(np.arange(len(truth)), 1)])
+    for growth in ("continuous", "rounds"):
+        model = ConnectedKCenter(4, connectivity=ring, growth=growth, random_state=0).fit(X)
+        assert model.lower_bound_ <= model.radius_ == model.radii_.max()
     assert CannotLinkMetric(np.inf).fit(X, constraints=apart).converged_
 
 

@@ -15,12 +15,6 @@ from tests.oracles import connected as oracle
 HOW = [{}, {"rounds": True, "lookahead": False}, {"rounds": True}, {"rounds": True, "radius_step": 0.3}]
 
 
-@pytest.fixture(autouse=True)
-def small_heaps(monkeypatch):
-    """So that they have to grow."""
-    monkeypatch.setattr("coterie.graph._connected.growth._ROOM", 1)
-
-
 @few_of(12, 300)
 def test_growth_against_the_obvious_loops(numbers):
     for seed in numbers:

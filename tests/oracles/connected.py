@@ -122,22 +122,16 @@ def grow_in_rounds(far, near, seeds, radius, step, lookahead):
     for j, seed in enumerate(seeds):
         labels[seed], taken_at[seed] = j, 0.0
     reachable = {v for seed in seeds for v in _island(seed, near)}
-    # who waits for each cluster, in the order in which they came
-    queues = [[y for y in sorted(near[seed]) if labels[y] < 0] for seed in seeds]
+    members = [[seed] for seed in seeds]
     while any(labels[v] < 0 for v in reachable):
         for j in range(k):
-            queue, queues[j] = queues[j], []
-            while queue:
-                q = queue.pop(0)
-                if labels[q] >= 0:
-                    continue
-                if far[q][j] > radius:
-                    queues[j].append(q)
-                    continue
-                i = _bridge(q, far, near, labels, radius, k) if lookahead else None
-                i = j if i is None else i
-                labels[q], taken_at[q] = i, radius
-                (queue if i == j else queues[i]).extend(y for y in sorted(near[q]) if labels[y] < 0)
+            for x in members[j]:  # it grows meanwhile
+                for q in sorted(near[x]):
+                    if labels[q] < 0 and far[q][j] <= radius:
+                        i = _bridge(q, far, near, labels, radius, k) if lookahead else None
+                        i = j if i is None else i
+                        labels[q], taken_at[q] = i, radius
+                        members[i].append(q)
         radius += step
     return labels, taken_at
 

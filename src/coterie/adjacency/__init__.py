@@ -11,7 +11,7 @@ from coterie._lazy import attach
 
 if TYPE_CHECKING:
     from coterie.adjacency._edge_list import end_columns, find_column
-    from coterie.adjacency._read_graph import graph_of_ends, islands, pieces, read_graph
+    from coterie.adjacency._read_graph import graph_of_ends, inner_edges, islands, pieces, read_graph
     from coterie.adjacency._read_weights import read_weights
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -111,16 +111,21 @@ def islands(graph: Any) -> tuple[int, NDArray[np.int32]]:
     return int(found), number[labels]
 
 
-def pieces(graph: Any, labels: Any) -> tuple[int, NDArray[np.int32]]:
-    """Into how many pieces the edges inside of clusters join the items, and the piece of each item."""
+def inner_edges(graph: Any, labels: Any) -> Any:
+    """The edges inside of clusters, as a CSR matrix."""
     from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
 
     edges = graph.tocoo()
     inside = labels[edges.row] == labels[edges.col]
     ends = edges.row[inside], edges.col[inside]
-    kept = csr_array((np.ones(len(ends[0]), dtype=np.int8), ends), graph.shape)
-    found, piece = connected_components(kept, directed=False)
+    return csr_array((np.ones(len(ends[0]), dtype=np.int8), ends), graph.shape)
+
+
+def pieces(graph: Any, labels: Any) -> tuple[int, NDArray[np.int32]]:
+    """Into how many pieces the edges inside of clusters join the items, and the piece of each item."""
+    from scipy.sparse.csgraph import connected_components
+
+    found, piece = connected_components(inner_edges(graph, labels), directed=False)
     return int(found), piece
 
 

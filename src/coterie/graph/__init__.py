@@ -7,6 +7,13 @@ from coterie._lazy import attach
 if TYPE_CHECKING:
     from coterie.graph._balanced_cut import BalancedCut
     from coterie.graph._cluster_editing import ClusterEditing
+    from coterie.graph._connected_functions import (
+        check_connected,
+        make_disjoint,
+        overlapping_k_center,
+        reaching_distance,
+    )
+    from coterie.graph._connected_kcenter import ConnectedKCenter
     from coterie.graph._connected_kmeans import ConnectedKMeans
     from coterie.graph._consensus_clustering import ConsensusClustering
     from coterie.graph._correlation_clustering import CorrelationClustering

@@ -40,7 +40,9 @@ from coterie.testing._problems import (
 )
 
 # these hold numbers of items or of merges, or go by the order of the pairs
-_NUMBERS_OF_ITEMS = {"linkage_", "children_", "medoid_indices_", "sample_indices_", "agreement_"}
+_NUMBERS_OF_ITEMS = {
+    *("linkage_", "children_", "medoid_indices_", "center_indices_", "sample_indices_", "agreement_"),
+}
 # cells of a sparse matrix that is not written out
 _LARGE_TABLE = 10_000_000
 _OF_EACH_FIT = {"n_iter_", "history_"}

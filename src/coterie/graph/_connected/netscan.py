@@ -18,6 +18,9 @@ from coterie.exceptions import ParameterError
 from coterie.graph._connected.growth import Growth
 from coterie.graph._connected.space import ItemSpace, members_of
 
+# So much wider than usual must a gap be that parts outliers from the rest.
+_WIDE = 5.0
+
 
 @dataclass(frozen=True)
 class Update:
@@ -80,7 +83,6 @@ class Scan:
     """Connected clusters, and how they were found."""
 
     labels: Labels
-    thresholds: Floats  # the radius at which each item was taken
     update: Update
     objective: float
     history: Floats  # the best objective so far, after each iteration
@@ -95,10 +97,10 @@ def netscan(growth: Growth, criterion: Criterion, seeds: Index, max_iter: int, s
     now: Any = Update(np.asarray(seeds, dtype=np.int64), growth.space.centres_at(seeds), np.empty(0), np.inf)
     seen, converged = {_marks(now)}, False
     while not converged and len(history) < max_iter:
-        labels, thresholds = growth(now.seeds, now.centres)
+        labels = growth(now.seeds, now.centres)[0]
         now = criterion(labels, len(now.seeds))
         if best is None or clearly_less(now.objective, best.objective):
-            best = Scan(labels, thresholds, now, now.objective, np.empty(0), 0, False)
+            best = Scan(labels, now, now.objective, np.empty(0), 0, False)
         history.append(best.objective)
         converged = _marks(now) in seen
         seen.add(_marks(now))
@@ -142,26 +144,39 @@ def nearest_seeds(growth: Growth, centres: Any) -> Index:
     return np.array(seeds, dtype=np.int64)
 
 
-def farthest_first(growth: Growth, k: int, first: int) -> tuple[Index, float]:
-    """Items each as far as can be from those before, by the reaching distance; and how far the next one is.
+def given_seeds(seeds: Any, graph: Any, n: int, k: int) -> Index:
+    """Seeds that were given, checked: k different items, one on each island."""
+    found = np.asarray(seeds)
+    whole = found.shape == (k,) and np.issubdtype(found.dtype, np.integer)
+    if not whole or ((found < 0) | (found >= n)).any() or len(np.unique(found)) < k:
+        raise ParameterError(f"init must hold {k} different row numbers below {n}; got {seeds!r}.", "init")
+    if graph is not None:
+        n_islands, at = islands(graph)
+        without = np.setdiff1d(np.arange(n_islands), at[found])
+        if len(without):
+            item = int(np.argmax(at == without[0]))
+            raise ParameterError(f"init has no item on the island of item {item}; name one there.", "init")
+    return found.astype(np.int64)
 
-    Islands come first, since no path leads there. Half of that distance is a lower bound on the radius of k
-    connected sets, if the distance is a metric.
+
+def far_out(radii: Floats, outliers: Any) -> Any:
+    """Which items are outliers, by the radius at which each was taken; what was taken at once stays together.
+
+    `outliers` is a share, of the last ones, or "auto": what comes after the largest gap among the last tenth,
+    if that is wide and the radius falls by a tenth.
     """
-    seeds, nearest, far = [first], growth.reach(first), np.inf
-    while True:
-        at = int(nearest.argmax())
-        far = float(nearest[at])
-        if len(seeds) == k:
-            return np.array(seeds, dtype=np.int64), far
-        if far == 0.0:  # copies of seeds: any items that are none
-            taken = np.zeros(growth.space.n, dtype=bool)
-            taken[seeds] = True
-            rest = np.flatnonzero(~taken)[: k - len(seeds)]
-            return np.concatenate([np.array(seeds, dtype=np.int64), rest]), 0.0
-        seeds.append(at)
-        # beyond the farthest nobody comes nearer
-        np.minimum(nearest, growth.reach(at, far), out=nearest)
+    n, ordered = len(radii), np.sort(radii)
+    if outliers != "auto":
+        return radii > ordered[max(0, n - 1 - int(outliers * n + 1e-9))]
+    gaps = np.diff(ordered)
+    first = n - 1 - -(-n // 10)
+    if first < 0 or n < 3:
+        return np.zeros(n, dtype=bool)
+    at = first + int(gaps[first:].argmax())
+    others = np.delete(gaps, at)
+    usual = np.median(others[others > 0]) if (others > 0).any() else 0.0
+    clear = gaps[at] > _WIDE * usual and ordered[at] <= 0.9 * ordered[-1]
+    return radii > (ordered[at] if clear else ordered[-1])
 
 
 def check_islands(graph: Any, k: int) -> None:

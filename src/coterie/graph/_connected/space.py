@@ -89,6 +89,13 @@ class ItemSpace(Distances):
             centres = normalize(centres)
         return Keys(self._kind, self._rows, np.ascontiguousarray(centres, dtype=np.float64), np.empty((0, 0)))
 
+    def move_centre(self, keys: Keys, j: int, node: int) -> None:
+        """Put centre j of the keys at an item; in place."""
+        if keys.kind:
+            keys.centres[j] = self._rows[node]
+        else:
+            keys.table[:, j] = self.between(None, np.array([node]))[:, 0]
+
     def middle(self, members: Index) -> Any:
         """The mean of some items; with given distances the item of least squared distances to them."""
         if not self.given:

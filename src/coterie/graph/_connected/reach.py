@@ -1,0 +1,138 @@
+"""Connected sets that may overlap: how far items reach, and k sets of least radius, up to a factor of 2.
+
+The reaching distance R(u, v) is how far from u a path to v must go. It takes the place of the reaching
+distance of the chapter, which is NP-hard to compute, with the same guarantee.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from coterie._arrays import Index
+from coterie.exceptions import ParameterError
+from coterie.graph._connected.growth import Growth
+from coterie.graph._connected.space import ItemSpace
+
+MOST_ENUMERATED = 400
+# Distances that obey the triangle inequality; given ones are taken at their word.
+_METRICS = {
+    *(
+        "euclidean",
+        "l2",
+        "l1",
+        "manhattan",
+        "cityblock",
+        "chebyshev",
+        "minkowski",
+        "seuclidean",
+        "mahalanobis",
+    ),
+    *("canberra", "hamming", "jaccard", "haversine", "precomputed"),
+}
+
+
+@dataclass(frozen=True)
+class OverlappingSets:
+    """Connected sets around items that hold all items, some of them perhaps several times.
+
+    Attributes
+    ----------
+    centers : array of shape (k,)
+        An item in the middle of each set.
+    sets : CSC array of shape (n, k)
+        True where an item is in a set.
+    radius : float
+        How far the farthest item of a set is from its centre, at most.
+    lower_bound : float
+        What no k connected sets can be below, overlapping or not.
+    """
+
+    centers: Index
+    sets: Any = field(repr=False)
+    radius: float
+    lower_bound: float
+
+    def members(self, j: int) -> Index:
+        """The items of a set."""
+        return self.sets.indices[self.sets.indptr[j] : self.sets.indptr[j + 1]].astype(np.int64)
+
+
+def half_is_bound(space: ItemSpace) -> bool:
+    """Whether half of a farthest-first distance is a lower bound: whether the distance can be a metric."""
+    return not isinstance(space.metric, str) or space.metric in _METRICS
+
+
+def central_item(space: ItemSpace) -> int:
+    """The item nearest to the mean."""
+    everybody = np.arange(space.n)
+    return int(space.to_centres(slice(None), space.middle(everybody))[:, 0].argmin())
+
+
+def farthest_first(growth: Growth, k: int, first: int) -> tuple[Index, float]:
+    """Items each as far as can be from those before, by the reaching distance; and how far the next one is.
+
+    Islands come first, since no path leads there. Half of that distance is a lower bound on the radius of k
+    connected sets, if the distance is a metric.
+    """
+    seeds, nearest, far = [first], growth.reach(first), np.inf
+    while True:
+        at = int(nearest.argmax())
+        far = float(nearest[at])
+        if len(seeds) == k:
+            return np.array(seeds, dtype=np.int64), far
+        if far == 0.0:  # copies of seeds: any items that are none
+            taken = np.zeros(growth.space.n, dtype=bool)
+            taken[seeds] = True
+            rest = np.flatnonzero(~taken)[: k - len(seeds)]
+            return np.concatenate([np.array(seeds, dtype=np.int64), rest]), 0.0
+        seeds.append(at)
+        # beyond the farthest nobody comes nearer
+        np.minimum(nearest, growth.reach(at, far), out=nearest)
+
+
+def sets_within(growth: Growth, seeds: Index, radius: float, lower_bound: float) -> OverlappingSets:
+    """What these items reach within a radius."""
+    members = [np.flatnonzero(growth.reach(seed, radius) < np.inf) for seed in seeds.tolist()]
+    ends = np.cumsum([0, *map(len, members)])
+    rows = np.concatenate(members)
+    sets = sparse.csc_array((np.ones(len(rows), dtype=bool), rows, ends), shape=(growth.space.n, len(seeds)))
+    return OverlappingSets(seeds, sets, radius, lower_bound)
+
+
+def enumerated(growth: Growth, k: int, seeds: Index, far: float) -> OverlappingSets:
+    """The least radius, by a set cover for each radius of a binary search; `far` is enough for `seeds`."""
+    n = growth.space.n
+    if n > MOST_ENUMERATED:
+        raise ParameterError(
+            f'"enumerate" is for at most {MOST_ENUMERATED} items; there are {n:,}. "farthest-first" gives a '
+            "radius that is at most twice as large.",
+            "algorithm",
+        )
+    reach = np.stack([growth.reach(u) for u in range(n)])
+    radii = np.unique(reach[reach <= far])
+    low, high = 0, len(radii) - 1
+    while low < high:
+        middle = (low + high) // 2
+        cover = _cover(reach <= radii[middle], k)
+        if cover is None:
+            low = middle + 1
+        else:
+            high, seeds = middle, cover
+    return sets_within(growth, seeds, float(radii[high]), float(radii[high]))
+
+
+def _cover(within: Any, k: int) -> Index | None:
+    """k items within whose reach (rows) all items are (columns), if there are any."""
+    n = len(within)
+    least = LinearConstraint(sparse.csr_array(within.T.astype(float)), lb=1.0)
+    most = LinearConstraint(np.ones((1, n)), ub=float(k))
+    found = milp(np.ones(n), integrality=np.ones(n), bounds=Bounds(0, 1), constraints=[least, most])
+    if found.x is None:
+        return None
+    taken = np.flatnonzero(found.x > 0.5)
+    return np.concatenate([taken, np.setdiff1d(np.arange(n), taken)[: k - len(taken)]])
