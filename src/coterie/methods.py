@@ -326,7 +326,7 @@ METHODS = [
         *("SeededKMeans", "ConstrainedSeedKMeans", "SizeConstrainedKMeans", "SizeConstrainedKMedians"),
         *("BalancedKMeans", "FrequencySensitiveKMeans", "OnlineBalancedKMeans"),
         "SizeConstrainedBisection",
-        *("KMedoids", "ConstrainedLinkage", "COPCobweb", "BalancedCut"),
+        *("KMedoids", "ConstrainedLinkage", "COPCobweb", "BalancedCut", "EMC"),
         *("CorrelationClustering", "ClusterEditing", "ConsensusClustering", "EntityResolver"),
         *("ConstrainedGaussianMixture", "PenalizedGaussianMixture", "MeanFieldMixture", "PairwiseClustering"),
     )
