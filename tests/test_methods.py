@@ -253,7 +253,7 @@ def test_suitable_methods_leave_out_what_cannot_do_it():
     names = {method.name for method in suitable_methods(Task(6, 2, PAIRS))}
     assert names == {
         *("COPKMeans", "PCKMeans", "MPCKMeans", "HMRFKMeans", "CVQEKMeans", "KernelPCKMeans"),
-        *("SizeConstrainedKMedians", "KMedoids", "ConstrainedLinkage"),
+        *("SizeConstrainedKMedians", "KMedoids", "ConstrainedLinkage", "EMC"),
     }
     names = {method.name for method in suitable_methods(Task(30_000, 2, LABELS, metric="cosine"))}
     assert "KMedoids" not in names

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from coterie.distance import RCA, CannotLinkMetric, XingMetric
     from coterie.exceptions import InfeasibleConstraintsError
     from coterie.graph import (
+        EMC,
         BalancedCut,
         ClusterEditing,
         ConnectedKCenter,

@@ -327,7 +327,7 @@ METHODS = [
         *("BalancedKMeans", "FrequencySensitiveKMeans", "OnlineBalancedKMeans"),
         "SizeConstrainedBisection",
         *("KMedoids", "ConstrainedLinkage", "COPCobweb", "BalancedCut"),
-        *("ConnectedKMeans", "ConnectedKCenter"),
+        *("ConnectedKMeans", "ConnectedKCenter", "EMC"),
         *("CorrelationClustering", "ClusterEditing", "ConsensusClustering", "EntityResolver"),
         *("ConstrainedGaussianMixture", "PenalizedGaussianMixture", "MeanFieldMixture", "PairwiseClustering"),
     )

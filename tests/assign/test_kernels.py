@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from coterie import (
+    EMC,
     CannotLinkMetric,
     ConnectedKCenter,
     ConsensusClustering,
@@ -230,7 +231,7 @@ def every_tree(X, truth):
 
 
 def every_graph(X, truth):
-    """Signed graphs, votes, clusters along a ring, and the margin between items that differ."""
+    """Signed graphs, votes, clusters along a ring, paths, and the margin between items that differ."""
     pairs, apart = Constraints.sample(truth, n_pairs=30, random_state=0), Constraints.across(truth)
     rng = np.random.default_rng(0)
     advice = np.where(truth[:, None] == truth, 1.0, -1.0) * rng.exponential(size=(len(truth), len(truth)))
@@ -239,6 +240,9 @@ def every_graph(X, truth):
         assert model.violations_.n_hard == 0
     few = rng.normal(size=(9, 9))
     assert CorrelationClustering().fit(few + few.T).bound_ == "exact"
+    for how in ("ksd", "greedy"):
+        model = EMC(4, n_neighbors=3, distance=how).fit(X[:60], constraints=pairs[np.arange(60)])
+        assert model.violations_.n_hard == 0
     votes = np.where(rng.uniform(size=(len(truth), 6)) < 0.2, 1, truth[:, None])
     for how in ("local", "pivot", "balls", "best"):
         assert not ConsensusClustering(how, random_state=0).fit(votes, constraints=apart).violations_

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
         log_odds_weights,
         repair_constraints,
     )
+    from coterie.graph._emc import EMC
+    from coterie.graph._field.adjustment import AdjustedGraph, adjust_weights
+    from coterie.graph._field.disjoint_paths import ksd_paths
+    from coterie.graph._field.hubs import HubDistances, hub_distances
+    from coterie.graph._field.lengths import knn_graph
     from coterie.graph._pair_weights import LearnedPairWeights
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
+from coterie._arrays import Index
 from coterie.base import negative_entry, symmetric
 from coterie.distortion import SquaredEuclidean
 from coterie.distortion._rows import canonical, squared_pair_distances
@@ -23,15 +24,15 @@ _FEATURES_OF_TREES = 9
 _NOISE = 1e-9
 
 
-def nearest_neighbours(X: Any, n_neighbors: int) -> Any:
-    """Affinities of each row and its nearest ones; of two rows it is enough that one is near to the other."""
+def neighbour_pairs(X: Any, n_neighbors: int) -> tuple[Any, Index, Index]:
+    """Each row and its nearest ones, row by row: the rows, moved to their mean, and both ends."""
     n = X.shape[0]
     k = min(n_neighbors, n - 1)
     with np.errstate(over="ignore"):
         SquaredEuclidean(X, np.ones(n)).check_range()
     X = canonical(X)
     if k == 0:
-        return sparse.csr_matrix((n, n))
+        return X, *np.empty((2, 0), dtype=np.int64)
     dense = not sparse.issparse(X)
     if dense:
         X = X - X.mean(axis=0)  # keeps digits where the origin is far away
@@ -40,8 +41,17 @@ def nearest_neighbours(X: Any, n_neighbors: int) -> Any:
         how = "kd_tree"
         place = X + _NOISE * X.std(axis=0) * np.random.RandomState(0).uniform(-1.0, 1.0, X.shape)
     found = NearestNeighbors(n_neighbors=k, algorithm=how).fit(place).kneighbors(return_distance=False)
-    i, j = np.repeat(np.arange(n), k), found.ravel().astype(np.int64)
+    return X, np.repeat(np.arange(n), k), found.ravel().astype(np.int64)
+
+
+def nearest_neighbours(X: Any, n_neighbors: int) -> Any:
+    """Affinities of each row and its nearest ones; of two rows it is enough that one is near to the other."""
+    n = X.shape[0]
+    X, i, j = neighbour_pairs(X, n_neighbors)
+    if not len(i):
+        return sparse.csr_matrix((n, n))
     squared = squared_pair_distances(X, i, j)
+    k = len(i) // n
     # to the middle neighbour; where that is a copy, to the first that is none
     ordered = np.sort(squared.reshape(n, k), axis=1)[:, (k - 1) // 2 :]
     scale = np.sqrt(ordered[np.arange(n), np.argmax(ordered > 0, axis=1)])

@@ -1,0 +1,1 @@
+"""Lengths of edges bent by constraints, and distances along several disjoint paths."""
