@@ -12,6 +12,7 @@ from coterie import (
     EMC,
     CannotLinkMetric,
     ConnectedKCenter,
+    ConnectedKMeans,
     ConsensusClustering,
     ConstrainedGaussianMixture,
     ConstrainedLinkage,
@@ -250,6 +251,12 @@ def every_graph(X, truth):
     for growth in ("continuous", "rounds"):
         model = ConnectedKCenter(4, connectivity=ring, growth=growth, random_state=0).fit(X)
         assert model.lower_bound_ <= model.radius_ == model.radii_.max()
+    for words in ({"size_min": 0.5}, {"size_max": 1.5}, {"metric": "cosine"}):
+        model = ConnectedKMeans(4, connectivity=ring, random_state=0, **words).fit(X)
+        assert model.sizes_.min() > 0
+    assert ConnectedKMeans(None, connectivity=ring, size_min=9, random_state=0).fit(X).sizes_.min() >= 9
+    touching = Constraints(ring[1:9:2], [(0, len(truth) // 2)], n_items=len(truth))
+    assert not ConnectedKMeans(4, connectivity=ring).fit(X, constraints=touching).violations_
     assert CannotLinkMetric(np.inf).fit(X, constraints=apart).converged_
 
 

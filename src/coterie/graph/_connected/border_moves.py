@@ -21,8 +21,8 @@ from coterie.assign._sizes import SizeBounds
 from coterie.graph._connected.leaving import Adjacency, SearchRoom, stays_connected
 from coterie.graph._connected.units import (
     TOLERANCE,
-    Clusters,
-    Units,
+    ClusterSums,
+    UnitSums,
     add_unit,
     clusters_of,
     missed,
@@ -33,7 +33,7 @@ from coterie.graph._connected.units import (
 )
 
 
-class Vetoes(NamedTuple):
+class CoreVetoes(NamedTuple):
     """What constraints forbid: the core, the place of each unit in it (-1: none), and its group counts."""
 
     acts: Acts
@@ -42,7 +42,7 @@ class Vetoes(NamedTuple):
     counts: Any
 
 
-def vetoes_of(core: Core | None, unit: Index, labels: Any, k: int) -> Vetoes:
+def vetoes_of(core: Core | None, unit: Index, labels: Any, k: int) -> CoreVetoes:
     """The vetoes between the units of a graph, and their counts under some labels."""
     n = int(unit.max()) + 1
     place = np.full(n, -1, dtype=np.int64)
@@ -50,17 +50,17 @@ def vetoes_of(core: Core | None, unit: Index, labels: Any, k: int) -> Vetoes:
         none = np.empty(0, dtype=np.int64)
         ends = np.zeros(1, dtype=np.int64)
         acts = Acts(ends, none, NOTHING, ends, none, none, NOTHING, none)
-        return Vetoes(acts, place, none, np.zeros((0, k), dtype=np.int32))
+        return CoreVetoes(acts, place, none, np.zeros((0, k), dtype=np.int32))
     of_place = np.empty(core.n_units, dtype=np.int64)
     of_place[core.unit] = unit[core.items]
     place[of_place] = np.arange(core.n_units)
-    return Vetoes(core.acts, place, of_place, group_counts(core, labels[of_place], k))
+    return CoreVetoes(core.acts, place, of_place, group_counts(core, labels[of_place], k))
 
 
 class BorderMoves:
     """Sweeps over one graph; `adjacency` None: it is complete."""
 
-    def __init__(self, adjacency: Adjacency | None, units: Units, cosine: bool) -> None:
+    def __init__(self, adjacency: Adjacency | None, units: UnitSums, cosine: bool) -> None:
         n = len(units.mass)
         none = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
         self.complete = adjacency is None
@@ -70,7 +70,7 @@ class BorderMoves:
         alone = np.sqrt(units.square) if cosine else units.square / units.mass
         self.tolerance = TOLERANCE * max(float(alone.max(initial=0.0)), 1e-300)
 
-    def sweep(self, clusters: Clusters, vetoes: Vetoes) -> int:
+    def sweep(self, clusters: ClusterSums, vetoes: CoreVetoes) -> int:
         """Visit every unit once; how many moved. `clusters` and the counts of `vetoes` are written."""
         n, (k, d) = len(self.units.mass), clusters.sums.shape
         tried = np.full(k, -1, dtype=np.int64)
@@ -91,7 +91,7 @@ class UnitMoves:
     def __init__(
         self,
         graph: Any,
-        units: Units,
+        units: UnitSums,
         sums: tuple[float, int, bool],
         bounds: SizeBounds,
         core: Core | None,
@@ -124,9 +124,9 @@ def _sweep(
     span: Any,
     adjacency: Adjacency,
     complete: bool,
-    units: Units,
-    clusters: Clusters,
-    vetoes: Vetoes,
+    units: UnitSums,
+    clusters: ClusterSums,
+    vetoes: CoreVetoes,
     room: SearchRoom,
     tried: Any,
     cosine: bool,
@@ -189,7 +189,7 @@ def _sweep(
 
 
 @kernel
-def _forbidden(u: int, h: int, labels: Any, vetoes: Vetoes) -> bool:
+def _forbidden(u: int, h: int, labels: Any, vetoes: CoreVetoes) -> bool:
     """Whether constraints keep a unit out of a cluster."""
     at = vetoes.place[u]
     if at < 0:

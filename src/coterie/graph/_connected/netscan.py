@@ -13,7 +13,7 @@ import numpy as np
 
 from coterie._arrays import Floats, Index, Labels
 from coterie.adjacency import islands
-from coterie.base import Step, clearly_less
+from coterie.base import Step, clearly_less, first_of_least
 from coterie.exceptions import ParameterError
 from coterie.graph._connected.growth import Growth
 from coterie.graph._connected.space import ItemSpace, members_of
@@ -49,13 +49,18 @@ class KCenterCriterion:
         seeds, radii = np.empty(k, dtype=np.int64), np.empty(k)
         for j, members in enumerate(members_of(labels, k)):
             to_mean = self.space.to_centres(members, self.space.middle(members))[:, 0]
-            seed = int(members[to_mean.argmin()])
+            seed = int(members[_nearest(to_mean)])
             if self.minimax:
                 seeds[j], radii[j] = self.space.minimax(members, seed)
             else:
                 seeds[j] = seed
                 radii[j] = self.space.between(members, np.array([seed]))[:, 0].max()
         return Update(seeds, self.space.centres_at(seeds), radii, float(radii.max()))
+
+
+def _nearest(away: Floats) -> int:
+    """The first that is nearest but for rounding: two items are as far from their mean."""
+    return first_of_least(away, np.ones(len(away)))
 
 
 class KMeansCriterion:
@@ -73,7 +78,7 @@ class KMeansCriterion:
         for j, members in enumerate(members_of(labels, k)):
             means.append(self.space.middle(members))
             away = self.space.to_centres(members, means[j])[:, 0]
-            seeds[j], radii[j] = members[away.argmin()], away.max()
+            seeds[j], radii[j] = members[_nearest(away)], away.max()
             total += float(away @ away if squared else away.sum())
         return Update(seeds, np.concatenate(means), radii, total)
 

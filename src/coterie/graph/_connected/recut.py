@@ -16,7 +16,7 @@ from coterie._arrays import Floats, Index
 from coterie._compiled import SLICE, kernel
 from coterie.graph._connected.growth import Heap, drop_first, push
 from coterie.graph._connected.leaving import Adjacency
-from coterie.graph._connected.units import Clusters, Units, add_unit, missed, worth
+from coterie.graph._connected.units import ClusterSums, UnitSums, add_unit, missed, worth
 
 # What a re-cut may do: lower the objective; also leave it higher, as long as no bound is missed by more; any.
 LOWER, EXPLORE, ANY = 0, 1, 2
@@ -42,7 +42,8 @@ class TreeRoom(NamedTuple):
         n = len(adjacency.indptr) - 1
         order, parent, waiting = (np.zeros(n, dtype=np.int64) for _ in range(3))
         place, random = np.full(n, -1, dtype=np.int64), np.array([1 + seed % (_MODULUS - 1)])
-        heap = Heap.of(len(adjacency.indices) + 1)
+        m = len(adjacency.indices) + 1
+        heap = Heap(np.zeros(m), np.zeros(m, np.int32), np.zeros(m, np.int64), np.zeros(1, np.int64))
         held = np.zeros(n), np.zeros(n), np.zeros((n, d))
         return cls(order, parent, place, heap, *held, waiting, random)
 
@@ -55,7 +56,7 @@ def _drawn(room: TreeRoom) -> float:
 
 
 @kernel(inline=True)
-def _apart(u: int, v: int, units: Units) -> float:
+def _apart(u: int, v: int, units: UnitSums) -> float:
     """Squared distance of the means of two units."""
     found = 0.0
     if units.columns.shape[0] == 0:
@@ -80,7 +81,9 @@ def _apart(u: int, v: int, units: Units) -> float:
 
 
 @kernel
-def span(start: int, a: int, b: int, adjacency: Adjacency, units: Units, labels: Any, room: TreeRoom) -> int:
+def span(
+    start: int, a: int, b: int, adjacency: Adjacency, units: UnitSums, labels: Any, room: TreeRoom
+) -> int:
     """Span the units of two clusters by a random tree of light edges; how many there are; writes `room`."""
     push(0.0, -1, start, room.heap)
     n = 0
@@ -118,8 +121,8 @@ def recut(
     b: int,
     what: int,
     adjacency: Adjacency,
-    units: Units,
-    clusters: Clusters,
+    units: UnitSums,
+    clusters: ClusterSums,
     room: TreeRoom,
     cosine: bool,
     tolerance: float,
@@ -186,8 +189,8 @@ def recut_pairs(
     what: int,
     ends: Any,
     adjacency: Adjacency,
-    units: Units,
-    clusters: Clusters,
+    units: UnitSums,
+    clusters: ClusterSums,
     room: TreeRoom,
     cosine: bool,
     tolerance: float,
@@ -216,7 +219,9 @@ def recut_pairs(
 
 
 @kernel
-def cut_tree(root: int, targets: Any, adjacency: Adjacency, units: Units, labels: Any, room: TreeRoom) -> int:
+def cut_tree(
+    root: int, targets: Any, adjacency: Adjacency, units: UnitSums, labels: Any, room: TreeRoom
+) -> int:
     """Cut a random depth-first tree into parts: one is full when it reaches its target. How many are full.
 
     Labels count from 0 on; what is left at the root is labelled by the number of full parts. Labels (-1 on

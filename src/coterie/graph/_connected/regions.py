@@ -25,7 +25,14 @@ from coterie.exceptions import InfeasibleConstraintsError
 from coterie.graph._connected.border_moves import BorderMoves, vetoes_of
 from coterie.graph._connected.leaving import Adjacency
 from coterie.graph._connected.recut import ANY, EXPLORE, LOWER, TreeRoom, cut_tree, recut, recut_pairs
-from coterie.graph._connected.units import Clusters, Units, clusters_of, refresh, total_missed, total_worth
+from coterie.graph._connected.units import (
+    ClusterSums,
+    UnitSums,
+    clusters_of,
+    refresh,
+    total_missed,
+    total_worth,
+)
 
 # Random trees of which the one with most parts is kept; re-cuts in search of one part more, and of bounds for
 # each cluster, with so many between two looks whether they hold; and random starts where they do not.
@@ -40,7 +47,7 @@ class Region:
     """A connected graph of units: search of clusters within bounds on it."""
 
     def __init__(
-        self, graph: Any, units: Units, constant: float, d: int, cosine: bool, rng: np.random.RandomState
+        self, graph: Any, units: UnitSums, constant: float, d: int, cosine: bool, rng: np.random.RandomState
     ) -> None:
         """`constant` is that of the objective, of all units of the graph and of others."""
         self.units, self.d, self.cosine, self.rng, self.constant = units, d, cosine, rng, constant
@@ -72,7 +79,7 @@ class Region:
             labels = clusters.labels
         return labels
 
-    def most(self, low: float, high: float) -> Clusters:
+    def most(self, low: float, high: float) -> ClusterSums:
         """As many parts of at least this load as were found; with a largest load it may be missed."""
         n, total = len(self.units.load), float(self.units.load.sum())
         most = max(1, min(n, int(total / low * (1 + _ROUNDING))))
@@ -104,7 +111,7 @@ class Region:
                 clusters, met = fewer, True
         return clusters
 
-    def _within(self, labels: Labels, k: int, low: float, high: float) -> Clusters:
+    def _within(self, labels: Labels, k: int, low: float, high: float) -> ClusterSums:
         return clusters_of(self.units, labels, self.d, np.full(k, low), np.full(k, high))
 
     def _with_rest(self, labels: Labels, full: int) -> Labels:
@@ -117,7 +124,7 @@ class Region:
 
     # ---- search ---------------------------------------------------------------------------------------
 
-    def meet(self, clusters: Clusters, tries: int) -> bool:
+    def meet(self, clusters: ClusterSums, tries: int) -> bool:
         """Re-cut until the bounds hold; whether they do. `clusters` is written."""
         allowed = (_ROUNDING * float(self.units.load.sum())) ** 2
         while total_missed(clusters) > allowed and tries > 0:
@@ -126,7 +133,7 @@ class Region:
         refresh(self.units, clusters)
         return total_missed(clusters) <= allowed
 
-    def met(self, clusters: Clusters, low: Floats, high: Floats) -> Clusters:
+    def met(self, clusters: ClusterSums, low: Floats, high: Floats) -> ClusterSums:
         """Clusters within bounds, from these or from random starts; if none were found, the nearest to it."""
         tries = _PER_CLUSTER * len(low)
         for _ in range(_AGAIN):
@@ -139,7 +146,7 @@ class Region:
         return clusters
 
     def lower(
-        self, clusters: Clusters, step: Callable[[float], bool], max_iter: int
+        self, clusters: ClusterSums, step: Callable[[float], bool], max_iter: int
     ) -> tuple[list[float], bool]:
         """Lower the objective; its values, and whether they came to rest. `clusters` is written."""
         k, n = len(clusters.low), len(self.units.load)
@@ -158,7 +165,7 @@ class Region:
                 break
         return values, False
 
-    def _recut_pairs(self, tries: int, what: int, clusters: Clusters) -> None:
+    def _recut_pairs(self, tries: int, what: int, clusters: ClusterSums) -> None:
         if not len(self.ends) or len(clusters.low) == 1:
             return
         left = np.array([tries])
@@ -167,7 +174,7 @@ class Region:
             recut_pairs(left, what, self.ends, *args)
 
 
-def _fitted(units: Units, labels: Labels, low: Floats, high: Floats) -> Labels:
+def _fitted(units: UnitSums, labels: Labels, low: Floats, high: Floats) -> Labels:
     """The same parts, numbered so that large ones have large bounds."""
     load = np.bincount(labels, units.load, len(low))
     number = np.empty(len(low), dtype=np.int32)
@@ -201,7 +208,7 @@ class Regions:
     def __init__(
         self,
         graph: Any,
-        units: Units,
+        units: UnitSums,
         sums: tuple[float, int, bool],
         bounds: SizeBounds,
         k: int | None,
@@ -242,7 +249,7 @@ class Regions:
             converged=converged and missed <= allowed,
         )
 
-    def _most(self) -> list[tuple[Clusters, Index]]:
+    def _most(self) -> list[tuple[ClusterSums, Index]]:
         low, high = float(self.bounds.low[0]), float(self.bounds.high[0])
         found, at = [], 0
         for region in self.regions:
@@ -251,7 +258,7 @@ class Regions:
             at += len(clusters.low)
         return found
 
-    def _fixed(self, start: Any) -> list[tuple[Clusters, Index]]:
+    def _fixed(self, start: Any) -> list[tuple[ClusterSums, Index]]:
         low, high, found = self.bounds.low, self.bounds.high, []
         count = np.array([len(nodes) for nodes in self.nodes])
         if start is None:
@@ -341,7 +348,7 @@ def _range(low: Floats, high: Floats, total: float) -> str:
     return f"{format_number(float(low.min()))} to {format_number(float(high.max()))}"
 
 
-def parts_of(graph: Any, units: Units, d: int) -> list[tuple[Index, Any, Units]]:
+def parts_of(graph: Any, units: UnitSums, d: int) -> list[tuple[Index, Any, UnitSums]]:
     """The islands of a graph of units: the units, the edges among them, and what is known of them."""
     n_islands, at = islands(graph)
     if n_islands == 1:
@@ -355,7 +362,7 @@ def parts_of(graph: Any, units: Units, d: int) -> list[tuple[Index, Any, Units]]
     for start, stop in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
         inside = order[start:stop]
         some = rows[start:stop]
-        one = Units(
+        one = UnitSums(
             some.data,
             some.indptr.astype(np.int64),
             some.indices.astype(np.int64) if len(units.columns) else units.columns,

@@ -20,19 +20,19 @@ from coterie.distortion import Cosine, Distortion
 TOLERANCE = 1e-10
 
 
-class Units(NamedTuple):
+class UnitSums(NamedTuple):
     """What is known of units; read only."""
 
     data: Floats  # the sum of the rows of each unit: entries indptr[u]:indptr[u + 1]
     indptr: Index
-    columns: Index  # of the entries; empty: all columns, in order
+    columns: Index  # of the entries, sorted by unit; empty: all columns, in order
     square: Floats  # the squared length of that sum
     mass: Floats  # items of a unit
     load: Floats
 
 
-class Clusters(NamedTuple):
-    """Clusters of units and what they hold; written by every move."""
+class ClusterSums(NamedTuple):
+    """Clusters of units, and what they hold; written by every move."""
 
     labels: Labels
     sums: Floats
@@ -44,8 +44,8 @@ class Clusters(NamedTuple):
     high: Floats
 
 
-def sums_of_units(distortion: Distortion, unit: Index, load: Floats) -> tuple[Units, float, int]:
-    """Units of the rows of a distortion, the constant of its objective, and the number of features."""
+def sums_of_units(distortion: Distortion, unit: Index, load: Floats) -> tuple[UnitSums, float, int]:
+    """The units of the rows of a distortion, the constant of its objective, and the number of features."""
     X, cosine = distortion.points.X, isinstance(distortion, Cosine)
     n, n_units = X.shape[0], int(unit.max()) + 1
     rows: Any = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
@@ -60,11 +60,12 @@ def sums_of_units(distortion: Distortion, unit: Index, load: Floats) -> tuple[Un
     weight = np.bincount(unit, load if len(load) else None, n_units).astype(np.float64)
     d = X.shape[1]
     if sparse.issparse(rows):
+        rows.sort_indices()
         data, ends = rows.data.astype(np.float64), rows.indptr.astype(np.int64)
-        units = Units(data, ends, rows.indices.astype(np.int64), _squares(rows), mass, weight)
+        units = UnitSums(data, ends, rows.indices.astype(np.int64), _squares(rows), mass, weight)
     else:
         ends = np.arange(n_units + 1) * d
-        units = Units(rows.ravel(), ends, np.empty(0, dtype=np.int64), _squares(rows), mass, weight)
+        units = UnitSums(rows.ravel(), ends, np.empty(0, dtype=np.int64), _squares(rows), mass, weight)
     return units, float(n) if cosine else constant, d
 
 
@@ -86,18 +87,18 @@ def between(graph: Any, unit: Index) -> Any:
     return found
 
 
-def clusters_of(units: Units, labels: Any, d: int, low: Floats, high: Floats) -> Clusters:
+def clusters_of(units: UnitSums, labels: Any, d: int, low: Floats, high: Floats) -> ClusterSums:
     """The clusters of some labels of units; -1: in none."""
     k = len(low)
     labels = np.array(labels, dtype=np.int32)
-    found = Clusters(
+    found = ClusterSums(
         labels, np.zeros((k, d)), np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(k, np.int64), low, high
     )
     refresh(units, found)
     return found
 
 
-def refresh(units: Units, clusters: Clusters) -> None:
+def refresh(units: UnitSums, clusters: ClusterSums) -> None:
     """Add everything up anew: moves leave rounding behind."""
     n, (k, d) = len(units.mass), clusters.sums.shape
     inside = np.flatnonzero(clusters.labels >= 0)
@@ -112,14 +113,14 @@ def refresh(units: Units, clusters: Clusters) -> None:
     clusters.n_units[:] = np.bincount(of, minlength=k)
 
 
-def total_worth(clusters: Clusters, cosine: bool) -> float:
+def total_worth(clusters: ClusterSums, cosine: bool) -> float:
     """What the constant of the objective is more than the objective."""
     if cosine:
         return float(np.sqrt(clusters.square).sum())
     return float((clusters.square / np.maximum(clusters.mass, 1.0)).sum())
 
 
-def total_missed(clusters: Clusters) -> float:
+def total_missed(clusters: ClusterSums) -> float:
     """By how much loads miss their bounds, squared and added up."""
     under, over = clusters.low - clusters.load, clusters.load - clusters.high
     return float((np.maximum(np.maximum(under, over), 0.0) ** 2).sum())
@@ -141,7 +142,7 @@ def missed(load: float, low: float, high: float) -> float:
 
 
 @kernel(inline=True)
-def shared_with(u: int, h: int, units: Units, clusters: Clusters) -> float:
+def shared_with(u: int, h: int, units: UnitSums, clusters: ClusterSums) -> float:
     """The product of the sum of a unit and that of a cluster."""
     product = 0.0
     start, dense = units.indptr[u], units.columns.shape[0] == 0
@@ -151,7 +152,7 @@ def shared_with(u: int, h: int, units: Units, clusters: Clusters) -> float:
 
 
 @kernel(inline=True)
-def add_unit(u: int, h: int, sign: float, units: Units, clusters: Clusters) -> None:
+def add_unit(u: int, h: int, sign: float, units: UnitSums, clusters: ClusterSums) -> None:
     """Put a unit into a cluster (`sign` 1), or take it out (-1); `clusters` is written, but its labels."""
     clusters.square[h] += units.square[u] + sign * 2.0 * shared_with(u, h, units, clusters)
     start, dense = units.indptr[u], units.columns.shape[0] == 0
