@@ -55,7 +55,7 @@ def _drawn(room: TreeRoom) -> float:
     return room.random[0] / _MODULUS
 
 
-@kernel(inline=True)
+@kernel
 def _apart(u: int, v: int, units: UnitSums) -> float:
     """Squared distance of the means of two units."""
     found = 0.0
@@ -175,7 +175,7 @@ def recut(
         room.place[u] = 1 if inside else 0
         label = best_first if inside else other
         if clusters.labels[u] != label:
-            add_unit(u, clusters.labels[u], -1.0, units, clusters)
+            add_unit(u, np.int64(clusters.labels[u]), -1.0, units, clusters)
             add_unit(u, label, 1.0, units, clusters)
             clusters.labels[u] = label
     for i in range(n):
@@ -207,7 +207,7 @@ def recut_pairs(
         for _ in range(n_edges):
             at = (at + 1) % n_edges
             work += 1
-            a, b = clusters.labels[ends[at, 0]], clusters.labels[ends[at, 1]]
+            a, b = np.int64(clusters.labels[ends[at, 0]]), np.int64(clusters.labels[ends[at, 1]])
             if a != b and (
                 not wanted
                 or missed(clusters.load[a], clusters.low[a], clusters.high[a]) > 0

@@ -60,7 +60,7 @@ def sums_of_units(distortion: Distortion, unit: Index, load: Floats) -> tuple[Un
     weight = np.bincount(unit, load if len(load) else None, n_units).astype(np.float64)
     d = X.shape[1]
     if sparse.issparse(rows):
-        rows.sort_indices()
+        rows = rows if rows.has_sorted_indices else rows.sorted_indices()  # X stays as it is
         data, ends = rows.data.astype(np.float64), rows.indptr.astype(np.int64)
         units = UnitSums(data, ends, rows.indices.astype(np.int64), _squares(rows), mass, weight)
     else:
@@ -141,7 +141,7 @@ def missed(load: float, low: float, high: float) -> float:
     return gap * gap
 
 
-@kernel(inline=True)
+@kernel
 def shared_with(u: int, h: int, units: UnitSums, clusters: ClusterSums) -> float:
     """The product of the sum of a unit and that of a cluster."""
     product = 0.0
@@ -151,7 +151,7 @@ def shared_with(u: int, h: int, units: UnitSums, clusters: ClusterSums) -> float
     return product
 
 
-@kernel(inline=True)
+@kernel
 def add_unit(u: int, h: int, sign: float, units: UnitSums, clusters: ClusterSums) -> None:
     """Put a unit into a cluster (`sign` 1), or take it out (-1); `clusters` is written, but its labels."""
     clusters.square[h] += units.square[u] + sign * 2.0 * shared_with(u, h, units, clusters)
