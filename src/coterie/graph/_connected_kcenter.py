@@ -50,9 +50,9 @@ from coterie.graph._connected_functions import check_number, read_problem
 
 
 class ConnectedKCenter(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
-    """Clusters that are connected on a graph, and in which nobody is far from the centre, an item.
+    """Clusters that are connected on a graph, and in which nobody is far from the centre, which is an item.
 
-    The largest distance to a centre is made small. A lower bound says how far from the best it can be at most.
+    The largest distance to a centre is made small; a lower bound says how far from the best that is at most.
 
     Parameters
     ----------
