@@ -88,9 +88,7 @@ class ConnectedKCenter(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
         rest ("auto"), or this share. What is left of every cluster is connected.
     n_init : int or "auto", default "auto"
         Starts of "netscan"; "auto" is 4. With given seeds there is one.
-    max_iter : int, default 50
-        Iterations of a start, at most.
-    verbose, random_state
+    max_iter, verbose, random_state
         As in `COPKMeans`.
 
     Attributes
@@ -130,8 +128,7 @@ class ConnectedKCenter(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
 
     References
     ----------
-    Ester, Ge, Gao, Hu and Ben-Moshe, chapter 12 of Constrained Clustering (connected k-center, NetScan).
-    Gonzalez 1985 (farthest first).
+    Ester, Ge, Gao, Hu and Ben-Moshe, chapter 12 of Constrained Clustering. Gonzalez 1985 (farthest first).
 
     Examples
     --------
