@@ -287,12 +287,14 @@ def test_labels_that_fall_apart_are_told():
     assert not check_connected([0, -1, 0, 1, 1, 1], PATH)  # what is left out holds nothing together
 
 
-def test_the_account_has_a_certificate():
+def test_the_account_has_a_certificate(tmp_path):
     X, _, _, graph = random_problem(1, n=30)
     account = fitted(3, graph, X).account()
     assert account.graph.nnz == graph.nnz
     assert "times the best" in account.sections[0].text
     assert account.figures["radius"] == account.trace.values[-1]
+    page = fitted(3, graph, X, outliers=0.1).report(X, tmp_path / "page.html").read_text()
+    assert "3 items that would be reached last are left out" in page
 
 
 # Hostile input

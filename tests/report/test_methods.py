@@ -87,7 +87,8 @@ def test_every_method(tmp_path, method, form, seed):
     assert page.count("article", "card") == (3 if method.takes_k else model.n_clusters_)
     course = "merging" if hasattr(model, "linkage_") else "objective"
     parts = [
-        "map", "clusters", *["sure"] * hasattr(model, "responsibilities_"), "sizes", course,
+        "map", "clusters", *["sure"] * hasattr(model, "responsibilities_"), "sizes",
+        *["certificate"] * hasattr(model, "approx_ratio_"), course,
         *["statements", "comparison"] * bool(method.kinds), "made",
     ]  # fmt: skip
     assert [section["id"] for section in page.all("section")] == parts

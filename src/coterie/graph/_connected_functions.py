@@ -17,14 +17,7 @@ from coterie.exceptions import ParameterError
 from coterie.graph._connected.disjoint import best_disjoint
 from coterie.graph._connected.growth import Growth
 from coterie.graph._connected.netscan import check_islands
-from coterie.graph._connected.reach import (
-    OverlappingSets,
-    central_item,
-    enumerated,
-    farthest_first,
-    half_is_bound,
-    sets_within,
-)
+from coterie.graph._connected.reach import OverlappingSets, certified, enumerated, sets_within
 
 
 def reaching_distance(X: Any, connectivity: Any, sources: Any, *, metric: Any = "euclidean") -> Floats:
@@ -109,29 +102,19 @@ def overlapping_k_center(
     check_number(growth, k, "k")
     if method not in ("farthest-first", "enumerate"):
         raise ParameterError(f'method must be "farthest-first" or "enumerate"; got {method!r}.', "method")
-    seeds, far = farthest_first(growth, k, central_item(growth.space))
+    seeds, far, bound = certified(growth, k)
     if method == "enumerate":
         return enumerated(growth, k, seeds, far)
-    return sets_within(growth, seeds, far, far / 2 if half_is_bound(growth.space) else np.nan)
+    return sets_within(growth, seeds, far, bound)
 
 
 @dataclass(frozen=True)
 class DisjointClusters:
-    """Connected clusters without overlap.
+    """Connected clusters without overlap."""
 
-    Attributes
-    ----------
-    labels : array of shape (n,)
-        The cluster of each item; cluster j holds the centre of set j.
-    centers : array of shape (k,)
-        The best centre of each cluster: its farthest member is nearest.
-    radii : array of shape (k,)
-        How far that is.
-    """
-
-    labels: Labels
-    centers: Index
-    radii: Floats
+    labels: Labels  # the cluster of each item; cluster j holds the centre of set j
+    centers: Index  # of each cluster: the member whose farthest member is nearest
+    radii: Floats  # how far that is
 
 
 def make_disjoint(
@@ -189,31 +172,23 @@ def make_disjoint(
 
 @dataclass(frozen=True)
 class ConnectivityReport:
-    """Whether clusters are connected; true if all of them are.
+    """Whether clusters are connected; true if all of them are."""
 
-    Attributes
-    ----------
-    clusters : array
-        The labels of the clusters, without -1.
-    pieces : array
-        Into how many pieces each of them falls; 1 if it is connected.
-    """
-
-    clusters: Index
-    pieces: Index
+    clusters: Index  # their labels, without -1
+    pieces: Index  # into how many pieces each of them falls; 1 if it is connected
 
     def __bool__(self) -> bool:
         return bool((self.pieces == 1).all())
 
     def __str__(self) -> str:
-        torn = [
-            f"cluster {cluster} is in {n_pieces:,} pieces"
-            for cluster, n_pieces in zip(self.clusters.tolist(), self.pieces.tolist(), strict=True)
-            if n_pieces > 1
-        ]
-        if not torn:
-            return f"All {count_of(len(self.clusters), 'cluster')} are connected."
-        return f"{len(torn):,} of {count_of(len(self.clusters), 'cluster')} fall apart: {listed(torn)}."
+        both = zip(self.clusters.tolist(), self.pieces.tolist(), strict=True)
+        torn = [f"cluster {cluster} is in {many:,} pieces" for cluster, many in both if many > 1]
+        clusters = count_of(len(self.clusters), "cluster")
+        return (
+            f"{len(torn):,} of {clusters} fall apart: {listed(torn)}."
+            if torn
+            else f"All {clusters} are connected."
+        )
 
 
 def check_connected(labels: Any, connectivity: Any) -> ConnectivityReport:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -39,27 +40,19 @@ from coterie.graph._connected.growth import Growth
 from coterie.graph._connected.netscan import (
     KCenterCriterion,
     Scan,
-    Update,
     degree_seeds,
     far_out,
     given_seeds,
     netscan,
 )
-from coterie.graph._connected.reach import (
-    central_item,
-    enumerated,
-    farthest_first,
-    half_is_bound,
-    sets_within,
-)
+from coterie.graph._connected.reach import certified, enumerated, farthest_first, sets_within
 from coterie.graph._connected_functions import check_number, read_problem
 
 
 class ConnectedKCenter(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
-    """Clusters that are connected on a graph, and in which nobody is far from the centre.
+    """Clusters that are connected on a graph, and in which nobody is far from the centre, which is an item.
 
-    A cluster is a connected part of the graph around an item, its centre; the largest distance of an item to
-    its centre is made small. A lower bound comes with it: how far from the best the outcome can be at most.
+    The largest distance to a centre is made small; a lower bound says how far from the best that is at most.
 
     Parameters
     ----------
@@ -89,15 +82,13 @@ class ConnectedKCenter(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
         New centres of "netscan": the member nearest to the mean (with given distances: of least squared
         distances), or the one whose farthest member is nearest. At the end it is the latter in any case.
     refine : bool, default True
-        Move single items at the rim of the largest cluster to others as long as that helps; along a graph.
+        Move items at the rim of the largest cluster to others as long as that helps, if there is a graph.
     outliers : None, "auto" or float, default None
         Items to leave out, with the label -1: those that are reached last, if a wide gap parts them from the
         rest ("auto"), or this share. What is left of every cluster is connected.
     n_init : int or "auto", default "auto"
-        Starts of "netscan"; "auto" is 4, or 1 with given seeds.
-    max_iter : int, default 50
-        Iterations of a start, at most.
-    verbose, random_state
+        Starts of "netscan"; "auto" is 4. With given seeds there is one.
+    max_iter, verbose, random_state
         As in `COPKMeans`.
 
     Attributes
@@ -132,13 +123,12 @@ class ConnectedKCenter(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
     less than a second for 1,000,000 cells of a grid. Memory is O(n + E), and n k for other metrics than
     Euclid's and cosine, for sparse rows and given distances.
 
-    Lemma 12.1 (a factor of 3 from overlapping sets) is wrong for three clusters and more; what holds is 2 k -
-    1, and no constant at all unless P = NP. So look at `approx_ratio_`, which is for your data.
+    Lemma 12.1 (a factor of 3 from overlapping sets) is wrong for three clusters and more; 2 k - 1 holds, and
+    no constant at all unless P = NP. So look at `approx_ratio_`, which is for your data.
 
     References
     ----------
-    Ester, Ge, Gao, Hu and Ben-Moshe, chapter 12 of Constrained Clustering (connected k-center, NetScan).
-    Gonzalez 1985 (farthest first).
+    Ester, Ge, Gao, Hu and Ben-Moshe, chapter 12 of Constrained Clustering. Gonzalez 1985 (farthest first).
 
     Examples
     --------
@@ -147,7 +137,7 @@ class ConnectedKCenter(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
     >>> X = np.array([[0.0], [1.0], [9.0], [10.0], [1.5]])  # the last is a neighbour of far ones alone
     >>> model = ConnectedKCenter(2, connectivity=[(0, 1), (1, 2), (2, 3), (3, 4)]).fit(X)
     >>> model.labels_, model.radius_
-    (array([0, 0, 1, 1, 1], dtype=int32), 8.5)
+    (array([1, 1, 0, 0, 0], dtype=int32), 7.5)
     """
 
     about = About(
@@ -202,9 +192,7 @@ class ConnectedKCenter(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features), or distances of shape (n_samples, n_samples)
-            The items.
-        y : ignored
-            Present for the API.
+            The items; `y` is ignored.
         constraints : None
             None are taken; ids of an empty `Constraints` name the items of the graph.
 
@@ -220,72 +208,56 @@ class ConnectedKCenter(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
             )  # fmt: skip
             check_number(growth, self.n_clusters)
             self._graph = growth.graph
-            best = self._search(growth, X)
-            self._keep(growth, best)
+            self._keep(growth, self._search(growth, X))
         return self
 
     def _search(self, growth: Growth, X: Any) -> Scan:
         """The best of all starts, and the bound."""
-        k, rng = self.n_clusters, check_random_state(self.random_state)
-        seeds, far = farthest_first(growth, k, central_item(growth.space))
-        self.lower_bound_ = far / 2 if half_is_bound(growth.space) else np.nan
+        n, k, rng = growth.space.n, self.n_clusters, check_random_state(self.random_state)
+        seeds, far, self.lower_bound_ = certified(growth, k)
         sets = None
         if self.algorithm == "enumerate":
             sets = enumerated(growth, k, seeds, far)
             self.lower_bound_ = sets.lower_bound
         criterion = KCenterCriterion(growth.space, self.center_update == "minimax")
         drawn = isinstance(self.init, str)
-        given = None if drawn else given_seeds(self.init, growth.graph, growth.space.n, k)
         n_sets = int(self.algorithm != "netscan" and (drawn or self.algorithm != "auto"))
-        n_scans = 0
-        if self.algorithm in ("auto", "netscan"):
-            n_scans = (AUTO_STARTS if drawn else 1) if self.n_init == "auto" else int(self.n_init)
+        n_scans = AUTO_STARTS if self.n_init == "auto" else int(self.n_init)
+        n_scans = (n_scans if drawn else 1) if self.algorithm in ("auto", "netscan") else 0
 
         def run(number: int, step: Step) -> Scan:
             if number < n_sets:
-                return best_disjoint(growth, sets or sets_within(growth, seeds, far, 0.0))
-            begin = given
-            if begin is None and self.init == "degree":
-                begin = degree_seeds(growth.graph, growth.space.n, k, rng)
-            elif begin is None:
-                again = number > n_sets  # from another item first
-                begin = farthest_first(growth, k, int(rng.randint(growth.space.n)))[0] if again else seeds
+                return best_disjoint(growth, sets or sets_within(growth, seeds, far, self.lower_bound_))
+            begin = seeds if drawn else given_seeds(self.init, growth.graph, n, k)
+            if drawn and self.init == "degree":
+                begin = degree_seeds(growth.graph, n, k, rng)
+            elif drawn and number > n_sets:  # from another item first
+                begin = farthest_first(growth, k, int(rng.randint(n)))[0]
             return self._recentred(growth, netscan(growth, criterion, begin, self.max_iter, step))
 
-        def finish(scan: Scan, step: Step) -> Scan:
-            return refined(growth, scan, step)
-
-        refine = self.refine and growth.graph is not None
-        return best_of_starts(
-            self,
-            X,
-            run,
-            n_starts=n_sets + n_scans,
-            max_steps=self.max_iter,
-            finish=finish if refine else None,
-        )[0]
+        finish = partial(refined, growth) if self.refine and growth.graph is not None else None
+        n_starts = n_sets + n_scans
+        return best_of_starts(self, X, run, n_starts=n_starts, max_steps=self.max_iter, finish=finish)[0]
 
     def _recentred(self, growth: Growth, scan: Scan) -> Scan:
         """With the best centre of each cluster."""
         update = KCenterCriterion(growth.space, minimax=True)(scan.labels, self.n_clusters)
-        history = scan.history
-        if update.objective < scan.objective:
-            history = np.append(history, update.objective)
+        if update.objective > scan.objective:  # where the search for a centre was cut short
+            return scan
+        lower = np.full(int(update.objective < scan.objective), update.objective)
+        history = np.concatenate([scan.history, lower])
         return replace(scan, update=update, objective=update.objective, history=history)
 
     def _keep(self, growth: Growth, scan: Scan) -> None:
         """Keep the outcome; outliers are left out last."""
-        update: Update = scan.update
+        update = scan.update
         self.assignment_radius_ = growth.within(scan.labels, update.seeds, update.centres)
-        bound, whole_radius = self.lower_bound_, update.objective
-        self.approx_ratio_ = 1.0 if whole_radius == 0 else (whole_radius / bound if bound > 0 else np.inf)
-        if np.isnan(bound):
-            self.approx_ratio_ = np.nan
+        radius, bound = update.objective, self.lower_bound_
+        self.approx_ratio_ = 1.0 if radius == 0 else np.inf if bound == 0 else radius / bound
         if self.outliers is not None:
-            out = far_out(self.assignment_radius_, self.outliers)
-            scan = self._recentred(
-                growth, replace(scan, labels=np.where(out, -1, scan.labels).astype(np.int32))
-            )
+            labels = scan.labels.copy()
+            labels[far_out(self.assignment_radius_, self.outliers)] = -1
+            scan = self._recentred(growth, replace(scan, labels=labels))
         self.labels_, self.center_indices_ = scan.labels, scan.update.seeds
         self.radii_, self.radius_ = scan.update.radii, scan.objective
         self.objective_, self.history_ = scan.objective, scan.history
@@ -295,12 +267,10 @@ class ConnectedKCenter(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
         """Count everything again, and whether every cluster is connected."""
         if self._graph is not None:
             kept = self.labels_ >= 0
-            n_pieces, _ = pieces(self._graph[kept][:, kept], self.labels_[kept])
+            n_pieces = pieces(self._graph[kept][:, kept], self.labels_[kept])[0]
             if n_pieces != self.n_clusters:
-                raise RuntimeError(
-                    f"{type(self).__name__} broke the connectivity: {self.n_clusters} clusters lie in "
-                    f"{n_pieces} pieces; please report this."
-                )
+                message = f"broke the connectivity: {self.n_clusters} clusters lie in {n_pieces} pieces"
+                raise RuntimeError(f"{type(self).__name__} {message}; please report this.")
         return known.violations(self.labels_)
 
     def account(self) -> Account:
@@ -311,35 +281,20 @@ class ConnectedKCenter(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
         if np.isnan(self.lower_bound_):
             text += " How far that is from the best is not known: the distance is no metric."
         else:
-            text += (
-                f" No {clusters} of all items can have less than {bound}, so this is at most "
-                f"{short_number(self.approx_ratio_)} times the best."
-            )
+            text += f" No {clusters} of all items can have less than {bound}, so this is at most "
+            text += f"{short_number(self.approx_ratio_)} times the best."
         n_out = int((self.labels_ < 0).sum())
         if n_out:
             text += f" {count_of(n_out, 'item')} that would be reached last are left out, with the label -1."
-        trace = Trace(
-            self.history_,
-            "The largest radius",
-            "What the method makes small, after each iteration and each move: the distance of the farthest "
-            "item to its centre. " + ending_words(self, "centres came back"),
-            step="step",
-            value="radius",
-            first=1.0,
-            stride=1.0,
-            picture="radius.png",
-        )
-        figures = {
-            "radius": self.radius_,
-            "lower_bound": self.lower_bound_,
-            "approx_ratio": self.approx_ratio_,
-            "n_outliers": n_out,
-        }
+        what = "What is made small, after each iteration and each move: the largest distance to a centre."
+        words = f"{what} {ending_words(self, 'centres came back')}"
+        trace = Trace(self.history_, "The largest radius", words, step="step", value="radius", stride=1.0)
+        figures = {name: getattr(self, f"{name}_") for name in ("radius", "lower_bound", "approx_ratio")}
         return replace(
             super().account(),
             trace=trace,
             graph=self._graph,
             price=Price(tells=False),
             sections=(Section("certificate", "Certificate", text),),
-            figures=figures,
+            figures={**figures, "n_outliers": n_out},
         )

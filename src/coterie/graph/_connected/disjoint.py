@@ -17,11 +17,11 @@ from coterie._compiled import kernel
 from coterie.base import Step
 from coterie.graph._connected.growth import CLOSED, FREE, Grown, Growth
 from coterie.graph._connected.leaving import Adjacency, SearchRoom, stays_connected
-from coterie.graph._connected.netscan import KCenterCriterion, Scan
+from coterie.graph._connected.netscan import KCenterCriterion, Scan, Update
 from coterie.graph._connected.reach import OverlappingSets
 from coterie.graph._connected.space import key_of
 
-_MOST_ROUNDS = 1000
+_MOST_ROUNDS, _AT_ONCE = 1000, 256  # the latter: items, so that the compiled loop comes back soon
 
 
 def disjoint(growth: Growth, found: OverlappingSets, order: Any) -> Labels:
@@ -102,17 +102,10 @@ def refined(growth: Growth, scan: Scan, step: Step) -> Scan:
         members = np.flatnonzero(labels == worst)
         away = space.between(members, seeds[[worst]])[:, 0]
         # of a tie for the largest radius those at the rim alone
-        rim = np.argsort(-away, kind="stable")[: max(1, int((away > floor).sum()))]
-        order = members[rim]
-        moved = peel(
-            order,
-            int(seeds[worst]),
-            min(floor, float(np.nextafter(radii[worst], 0.0))),
-            labels,
-            keys,
-            adjacency,
-            room,
-        )
+        n_far = min(_AT_ONCE, max(1, int((away > floor).sum())))
+        order = members[np.argsort(-away, kind="stable")[:n_far]]
+        below = min(floor, float(np.nextafter(radii[worst], 0.0)))
+        moved = peel(order, int(seeds[worst]), below, labels, keys, adjacency, room)
         if not moved:
             break
         for j in {worst, *labels[order[:moved]].tolist()}:
@@ -121,7 +114,5 @@ def refined(growth: Growth, scan: Scan, step: Step) -> Scan:
         history.append(float(radii.max()))
         if step(history[-1]):
             break
-    update = replace(
-        scan.update, seeds=seeds, centres=space.centres_at(seeds), radii=radii, objective=float(radii.max())
-    )
+    update = Update(seeds, space.centres_at(seeds), radii, float(radii.max()))
     return replace(scan, labels=labels, update=update, objective=update.objective, history=np.array(history))

@@ -6,8 +6,9 @@ grows, and what is made small. Nothing rises for certain, so the loop ends when 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -32,10 +33,8 @@ class Update:
     objective: float
 
 
-class Criterion(Protocol):
-    """What NetScan makes small."""
-
-    def __call__(self, labels: Labels, k: int) -> Update: ...
+# What NetScan makes small: from labels and the number of clusters to what follows from them.
+Criterion = Callable[[Labels, int], Update]
 
 
 class KCenterCriterion:
@@ -45,17 +44,15 @@ class KCenterCriterion:
         self.space, self.minimax = space, minimax
 
     def __call__(self, labels: Labels, k: int) -> Update:
-        """See `Criterion`."""
-        seeds, radii = np.empty(k, dtype=np.int64), np.empty(k)
+        space, seeds, radii = self.space, np.empty(k, dtype=np.int64), np.empty(k)
         for j, members in enumerate(members_of(labels, k)):
-            to_mean = self.space.to_centres(members, self.space.middle(members))[:, 0]
-            seed = int(members[_nearest(to_mean)])
+            to_mean = space.to_centres(members, space.middle(members))[:, 0]
+            seeds[j] = members[_nearest(to_mean)]
             if self.minimax:
-                seeds[j], radii[j] = self.space.minimax(members, seed)
+                seeds[j], radii[j] = space.minimax(members, int(seeds[j]))
             else:
-                seeds[j] = seed
-                radii[j] = self.space.between(members, np.array([seed]))[:, 0].max()
-        return Update(seeds, self.space.centres_at(seeds), radii, float(radii.max()))
+                radii[j] = space.between(members, seeds[[j]])[:, 0].max()
+        return Update(seeds, space.centres_at(seeds), radii, float(radii.max()))
 
 
 def _nearest(away: Floats) -> int:
@@ -64,15 +61,12 @@ def _nearest(away: Floats) -> int:
 
 
 class KMeansCriterion:
-    """The sum of squared distances to the means (of one less the cosine); a cluster grows from the member
-    nearest to its mean.
-    """
+    """The sum of squared distances to the means, of 1 - cosine; a seed is the member nearest to the mean."""
 
     def __init__(self, space: ItemSpace) -> None:
         self.space = space
 
     def __call__(self, labels: Labels, k: int) -> Update:
-        """See `Criterion`."""
         squared = self.space.metric not in ("cosine", "sqeuclidean")
         seeds, radii, means, total = np.empty(k, dtype=np.int64), np.empty(k), [], 0.0
         for j, members in enumerate(members_of(labels, k)):

@@ -16,7 +16,6 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from coterie._arrays import Index
 from coterie.exceptions import ParameterError
 from coterie.graph._connected.growth import Growth
-from coterie.graph._connected.space import ItemSpace
 
 MOST_ENUMERATED = 400
 # Distances that obey the triangle inequality; given ones are taken at their word.
@@ -38,39 +37,16 @@ _METRICS = {
 
 @dataclass(frozen=True)
 class OverlappingSets:
-    """Connected sets around items that hold all items, some of them perhaps several times.
+    """Connected sets around items that hold all items, some of them perhaps several times."""
 
-    Attributes
-    ----------
-    centers : array of shape (k,)
-        An item in the middle of each set.
-    sets : CSC array of shape (n, k)
-        True where an item is in a set.
-    radius : float
-        How far the farthest item of a set is from its centre, at most.
-    lower_bound : float
-        What no k connected sets can be below, overlapping or not.
-    """
-
-    centers: Index
-    sets: Any = field(repr=False)
-    radius: float
-    lower_bound: float
+    centers: Index  # an item in the middle of each set
+    sets: Any = field(repr=False)  # CSC array of shape (n, k): true where an item is in a set
+    radius: float  # how far the farthest item of a set is from its centre, at most
+    lower_bound: float  # what no k connected sets can be below, overlapping or not
 
     def members(self, j: int) -> Index:
         """The items of a set."""
         return self.sets.indices[self.sets.indptr[j] : self.sets.indptr[j + 1]].astype(np.int64)
-
-
-def half_is_bound(space: ItemSpace) -> bool:
-    """Whether half of a farthest-first distance is a lower bound: whether the distance can be a metric."""
-    return not isinstance(space.metric, str) or space.metric in _METRICS
-
-
-def central_item(space: ItemSpace) -> int:
-    """The item nearest to the mean."""
-    everybody = np.arange(space.n)
-    return int(space.to_centres(slice(None), space.middle(everybody))[:, 0].argmin())
 
 
 def farthest_first(growth: Growth, k: int, first: int) -> tuple[Index, float]:
@@ -93,6 +69,15 @@ def farthest_first(growth: Growth, k: int, first: int) -> tuple[Index, float]:
         seeds.append(at)
         # beyond the farthest nobody comes nearer
         np.minimum(nearest, growth.reach(at, far), out=nearest)
+
+
+def certified(growth: Growth, k: int) -> tuple[Index, float, float]:
+    """Farthest-first from the item nearest to the mean: the items, how far the next one is, and the bound."""
+    space = growth.space
+    to_mean = space.to_centres(slice(None), space.middle(np.arange(space.n)))[:, 0]
+    seeds, far = farthest_first(growth, k, int(to_mean.argmin()))
+    holds = not isinstance(space.metric, str) or space.metric in _METRICS
+    return seeds, far, far / 2 if holds else np.nan
 
 
 def sets_within(growth: Growth, seeds: Index, radius: float, lower_bound: float) -> OverlappingSets:
