@@ -130,7 +130,9 @@ def _bridged(distances: Distances, i: Index, j: Index, k: int) -> tuple[Index, I
 
 def _graph_of(n: int, i: Index, j: Index, length: Floats) -> Any:
     """A graph none of whose edges has the length 0, which would be no edge."""
-    return symmetric_graph(n, i, j, np.maximum(length, TINY * mean_length(length)))
+    graph = symmetric_graph(n, i, j, length)
+    graph.data = np.maximum(graph.data, TINY * mean_length(graph.data))
+    return graph
 
 
 def symmetric_graph(n: int, i: Index, j: Index, data: Floats) -> Any:
