@@ -192,6 +192,10 @@ def test_bridges_are_the_shortest_ways_out_of_the_smallest_part():
     expected = np.sort(far[part == 1][:, part != 1].ravel())[:3]
     expected = np.append(expected, np.sort(far[part == 2][:, part != 2].ravel())[:3])
     np.testing.assert_allclose(np.sort(new.data), np.sort(expected))
+    # the shortest ways out of the smallest part lead to both others, so that no more are needed
+    X = np.array([-10.0, -11, -12, -13, -14, -1, 0, 1, 10.4, 11, 12, 13, 14, 15])[:, None]
+    added = sparse.triu(knn_graph(X, 2) - knn_graph(X, 2, connect=False)).tocoo()
+    assert list(zip(added.row.tolist(), added.col.tolist(), strict=True)) == [(0, 5), (7, 8)]
 
 
 def test_copies_are_a_tiny_length_apart_and_have_no_edge_to_themselves():
@@ -317,6 +321,14 @@ def test_hubs_of_two_parts_are_those_of_high_and_even_degree():
     best = [hubs._hubs(arcs.row, part, part[arcs.col], h).tolist() for h in (1, 2, "all")]
     # degree times evenness: 2 has 4, 1 has 3/2, 3 has 3/2, 4 has 3/2
     assert best == [[2], [1, 2], [1, 2, 3, 4]]
+    # 0 has the highest degree, but one of its five edges leads out; 1 has two and one
+    part = np.array([0, 0, 0, 0, 0, 1, 1])
+    graph = read_lengths(
+        [(i, j, 1.0) for i, j in [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 2), (1, 6), (5, 6), (3, 5)]]
+    )
+    arcs = graph.tocoo()
+    # 0: 5 / 4; 1: 3 / 2; 3: 2; 5: 3 / 2; 6: 2
+    assert hubs._hubs(arcs.row, part, part[arcs.col], 2).tolist() == [3, 6]
 
 
 def test_too_many_items_are_refused_before_any_table_is_made():

@@ -136,7 +136,7 @@ def _graph_of(n: int, i: Index, j: Index, length: Floats) -> Any:
 
 
 def symmetric_graph(n: int, i: Index, j: Index, data: Floats) -> Any:
-    """A CSR matrix with both directions of each edge; an edge may be listed more than once."""
+    """A CSR matrix with both directions of each edge; of one that is listed twice the first counts."""
     once = np.unique(np.minimum(i, j) * np.int64(n) + np.maximum(i, j), return_index=True)[1]
     i, j = i[once], j[once]
     return sparse.csr_matrix((np.tile(data[once], 2), (np.append(i, j), np.append(j, i))), (n, n))
