@@ -85,9 +85,8 @@ def adjust_weights(
     axis = np.where(np.isfinite(axis), np.maximum(axis, field.TINY * mean), mean)
     axis[clash] = graph.data.min(initial=mean, where=graph.data >= 10 * field.TINY * mean)
     if constraint_edges != "none":
-        new = np.asarray(graph[ends[0], ends[1]]).ravel() == 0
-        new &= ~pairs.cannot | (constraint_edges == "both")
-        old = sparse.triu(graph).tocoo()
+        new = ~pairs.cannot | (constraint_edges == "both")
+        old = sparse.triu(graph).tocoo()  # of what is listed twice the first is kept
         i, j = np.append(old.row, ends[0, new]), np.append(old.col, ends[1, new])
         graph = field.symmetric_graph(n, i, j, np.append(old.data, axis[new]))
     edges = sparse.triu(graph).tocoo()

@@ -130,11 +130,13 @@ def _bridged(distances: Distances, i: Index, j: Index, k: int) -> tuple[Index, I
 
 def _graph_of(n: int, i: Index, j: Index, length: Floats) -> Any:
     """A graph none of whose edges has the length 0, which would be no edge."""
-    return symmetric_graph(n, i, j, np.maximum(length, TINY * mean_length(length)))
+    graph = symmetric_graph(n, i, j, length)
+    graph.data = np.maximum(graph.data, TINY * mean_length(graph.data))
+    return graph
 
 
 def symmetric_graph(n: int, i: Index, j: Index, data: Floats) -> Any:
-    """A CSR matrix with both directions of each edge; an edge may be listed more than once."""
+    """A CSR matrix with both directions of each edge; of one that is listed twice the first counts."""
     once = np.unique(np.minimum(i, j) * np.int64(n) + np.maximum(i, j), return_index=True)[1]
     i, j = i[once], j[once]
     return sparse.csr_matrix((np.tile(data[once], 2), (np.append(i, j), np.append(j, i))), (n, n))
