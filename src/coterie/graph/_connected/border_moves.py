@@ -137,7 +137,7 @@ def _sweep(
     while span[0] < span[1] and n_looked < SLICE // 20:
         u = span[0]
         span[0] += 1
-        a = np.int64(labels[u])  # one type of label in all calls: each one more is compiled anew
+        a: Any = np.int64(labels[u])  # one type of label in all calls: each one more is compiled anew
         if clusters.n_units[a] == 1:
             continue
         best, best_gain, best_excess = -1, 0.0, 0.0
@@ -145,7 +145,7 @@ def _sweep(
         looked = False
         n_ways = clusters.mass.shape[0] if complete else adjacency.indptr[u + 1] - adjacency.indptr[u]
         for way in range(n_ways):
-            b = np.int64(way if complete else labels[adjacency.indices[adjacency.indptr[u] + way]])
+            b: Any = np.int64(way if complete else labels[adjacency.indices[adjacency.indptr[u] + way]])
             if b == a or tried[b] == u:
                 continue
             tried[b] = u

@@ -175,7 +175,7 @@ def recut(
         room.place[u] = 1 if inside else 0
         label = best_first if inside else other
         if clusters.labels[u] != label:
-            add_unit(u, np.int64(clusters.labels[u]), -1.0, units, clusters)
+            add_unit(u, clusters.labels[u] + 0, -1.0, units, clusters)
             add_unit(u, label, 1.0, units, clusters)
             clusters.labels[u] = label
     for i in range(n):
@@ -203,11 +203,11 @@ def recut_pairs(
     while left[0] > 0 and work < SLICE // 2:
         left[0] -= 1
         wanted = what == EXPLORE and 3.0 * _drawn(room) < 2.0
-        at, a, b = int(_drawn(room) * n_edges) % n_edges, 0, 0
+        at, a, b = int(_drawn(room) * n_edges) % n_edges, clusters.labels[0] + 0, clusters.labels[0] + 0
         for _ in range(n_edges):
             at = (at + 1) % n_edges
             work += 1
-            a, b = np.int64(clusters.labels[ends[at, 0]]), np.int64(clusters.labels[ends[at, 1]])
+            a, b = clusters.labels[ends[at, 0]] + 0, clusters.labels[ends[at, 1]] + 0
             if a != b and (
                 not wanted
                 or missed(clusters.load[a], clusters.low[a], clusters.high[a]) > 0
