@@ -49,6 +49,9 @@ def test_bounds_hold_or_cannot(numbers):
         mean = load.sum() / k
         best = regions.best_squares(X, near, load, low * mean, high * mean, joined)
         words = {"size_min": low.tolist(), "size_max": high.tolist(), "random_state": 0}
+        if not joined:  # these starts take none
+            words |= {"init": ["ward", "k-means", "degree", X[:k]][seed // 2 % 4]}
+            words |= {"growth": "rounds" if seed % 3 else "continuous"}
         model = ConnectedKMeans(k, connectivity=edges, **words)
         try:
             model.fit(X, constraints=known, size_weight=load)
