@@ -181,6 +181,7 @@ def test_a_distance_that_is_not_there():
 PAIRS = Constraints([(0, 1)], [(1, 2)], n_items=6)
 RING = Constraints(cannot_link=[(0, 1), (1, 2), (0, 2)], n_items=6)
 LABELS = Constraints.from_labels([0, 0, 1, -1, -1, -1])
+FLOOR = frozenset({"sizes", "minima"})  # a least size
 
 
 # one pair three times, once the other way round; the labels say it once more
@@ -226,6 +227,9 @@ def frame(**columns):
         (Task(6, 2, metric="cosine", connected=True), "ConstrainedLinkage", "average linkage"),
         (Task(6, 2, None, frozenset({"sizes"}), connected=True), "ConstrainedLinkage", "connected"),
         (Task(200_000, 2, connected=True), "ConstrainedLinkage", "connected"),
+        (Task(6, 2, None, FLOOR, connected=True), "ConnectedKMeans", "have a least size"),
+        (Task(6, None, None, FLOOR, connected=True), "ConnectedKMeans", "as many as that allows"),
+        (Task(200_000, 2, None, FLOOR, connected=True), "ConnectedKMeans", "one start"),
     ],
 )
 def test_the_rule(task, name, reason):
@@ -265,7 +269,7 @@ def test_suitable_methods_leave_out_what_cannot_do_it():
     sized = {"SizeConstrainedKMeans", "SizeConstrainedKMedians", "BalancedKMeans"}
     assert names == {*sized, "ConstrainedLinkage", "BalancedCut"}
     names = {method.name for method in suitable_methods(Task(6, 2, PAIRS, connected=True))}
-    assert names == {"ConstrainedLinkage"}
+    assert names == {"ConstrainedLinkage", "ConnectedKMeans"}
     names = {method.name for method in suitable_methods(Task(6, None, PAIRS))}
     assert names == {"COPCobweb"}
 
@@ -313,6 +317,8 @@ def test_what_works_on_rows_refuses_methods_for_scores(correlation):
         ("ConstrainedLinkage", Task(6, 2, None, frozenset({"sizes"})), {}, None),
         ("ConstrainedLinkage", Task(6, 2, None, frozenset({"sizes", "minima"})), {}, "but no least size"),
         ("ConstrainedLinkage", Task(6, 2, None, frozenset({"groups"})), {}, "takes no bounds on groups"),
+        ("ConnectedKMeans", Task(6, 2, None, FLOOR), {}, None),
+        ("ConnectedKMeans", Task(6, 2, None, frozenset({"groups"})), {}, "takes no bounds on groups"),
         ("ConstrainedLinkage", Task(6, 2, weighted=True), {}, "takes no weights"),
         ("ConstrainedLinkage", Task(30_000, 2), {}, "at most 20,000 items"),
         ("ConstrainedLinkage", Task(30_000, 2), {"linkage": "complete"}, "at most 20,000 items"),
@@ -335,6 +341,18 @@ def test_what_works_on_rows_refuses_methods_for_scores(correlation):
 def test_a_refusal_says_why(name, task, parameters, reason):
     refused = find_method(name).refuses(task, parameters)
     assert refused is None if reason is None else reason in refused
+
+
+def test_a_least_size_tells_the_number_along_a_graph_alone():
+    connected = find_method("ConnectedKMeans")
+    assert connected.needs_k
+    assert connected.finds_k(Task(6, None, None, FLOOR, connected=True))
+    assert not connected.finds_k(Task(6, None, connected=True))
+    assert not find_method("SizeConstrainedKMeans").finds_k(Task(6, None, None, FLOOR))
+    names = {one.name for one in suitable_methods(Task(6, None, None, FLOOR, connected=True))}
+    assert names == {"ConnectedKMeans"}
+    with pytest.raises(ValueError, match="needs the number of clusters"):
+        choose(Task(6, None, None, FLOOR))
 
 
 def test_the_rule_does_not_guess_the_number_of_clusters():

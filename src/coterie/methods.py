@@ -35,7 +35,8 @@ __all__ = [
 AUTO_RULE = """\
 Scores of pairs: CorrelationClustering. Several clusterings of the same items: ConsensusClustering.
 Rows of features:
-1. Connected clusters (a graph of who is whose neighbour): ConstrainedLinkage; every constraint holds.
+1. Connected clusters (a graph of who is whose neighbour): with a least size ConnectedKMeans, which without
+   a number of clusters makes as many as that allows; else ConstrainedLinkage. Every constraint holds.
 2. Bounds on sizes: SizeConstrainedKMeans; every constraint holds too, or is weighed where 5 says so.
 3. Known labels and nothing else: ConstrainedSeedKMeans.
 4. Nothing stated, or constraints that can all be met and of which none is doubtful: COPKMeans.
@@ -175,6 +176,10 @@ class Method(Listed):
         """Whether it must be said; where it is None by default the method finds it, too."""
         written = [self._rules[name] for name in ("n_clusters", "n_components") if name in self._rules]
         return any(one is None or ast.unparse(one) != "None" for one in written)
+
+    def finds_k(self, task: Task) -> bool:
+        """Whether it finds the number of clusters, at least where `task` has bounds that tell it."""
+        return not self.needs_k or self.about.number_from in task.bounds
 
     @property
     def starts(self) -> bool:
@@ -391,12 +396,15 @@ def suitable_methods(task: Task) -> tuple[Method, ...]:
 
     Those that cannot be told the number of clusters are left out where one is asked for, and those that have
     to be told where none is.
-    Without bounds a method that then does the same as another one is left out; slow ones always are.
+    A method that does the same as another one where no bounds, or no graph, are given is left out there; slow
+    ones always are.
     """
     fitting = (method for method in METHODS if not method.about.slow and method.refuses(task) is None)
     no_k = task.n_clusters is None
-    fitting = (method for method in fitting if (not method.needs_k if no_k else method.takes_k))
-    return tuple(method for method in fitting if task.bounds or method.about.twin is None)
+    fitting = (method for method in fitting if (method.finds_k(task) if no_k else method.takes_k))
+    # what a method with a twin is for
+    asked = {True: task.connected, False: bool(task.bounds)}
+    return tuple(one for one in fitting if one.about.twin is None or asked[one.connectivity])
 
 
 def choose(task: Task, *, budget: int = 1_000_000) -> Choice:
@@ -432,6 +440,9 @@ def _by_rule(task: Task, budget: int) -> Choice:
 
     if task.given in _BY_INPUT:
         return take(_BY_INPUT[task.given], f"{_INPUTS[task.given]} are given")
+    if task.connected and "minima" in task.bounds:
+        most = "" if task.n_clusters is not None else ", as many as that allows"
+        return take("ConnectedKMeans", f"clusters must be connected and have a least size{most}")
     if task.n_clusters is None:
         raise ValueError("the rule needs the number of clusters; name a method that finds it, or say it.")
     if task.connected:

@@ -9,6 +9,8 @@ import networkx as nx
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.cluster import KMeans
+from sklearn.preprocessing import scale
 
 from coterie.adjacency import read_graph
 from coterie.cli._job.request import Request
@@ -104,6 +106,29 @@ def test_islands_are_said_before_the_fit(coterie, cells, tmp_path):
     assert answer.code == 5
     assert "Asked for: 2 clusters; there are 3. What keeps these apart:" in answer.out
     assert "Ways out: ask for 3 (-k 3), drop constraints, add neighbours." in answer.out
+
+
+@pytest.mark.parametrize("k", [["-k", 5], []])
+def test_a_least_size(coterie, cells, tmp_path, k):
+    bounds = ["--size-min", *(["90%", "--size-max", "110%"] if k else [12]), "--load", "people"]
+    answer = coterie(*CLUSTER, *k, "--connected", "edges.csv", *bounds)
+    assert (answer.code, answer.err) == (0, "")
+    assert "ConnectedKMeans (clusters must be connected and have a least size" in answer.out
+    assert ("as many as that allows); k is found by the method" in answer.out) == (not k)
+    labels = labels_of(tmp_path)
+    table = pl.read_csv(tmp_path / "out" / "labels.csv")
+    load = table.group_by("cluster").agg(pl.col("people").sum())["people"]
+    mean = table["people"].sum() / 5
+    assert load.min() >= (0.9 * mean if k else 12)
+    assert not k or load.max() <= 1.1 * mean
+    assert pieces(labels, edges()) == len(load)
+    page = (tmp_path / "out" / "report.html").read_text()
+    free = KMeans(len(load), n_init=4, random_state=0).fit(scale(cells)).labels_
+    told = re.search(rf"its {len(load)} clusters would lie in ([0-9]+) connected pieces", page)
+    best = pieces(dict(zip(NAMES, free.tolist(), strict=True)), edges())
+    assert len(load) < int(told[1]) <= 36
+    assert abs(int(told[1]) - best) <= 8  # two starts of k-means
+    assert "That is the price of connectivity and of what else is asked for." in page
 
 
 def test_text_takes_average_linkage(coterie, tmp_path):
@@ -249,7 +274,7 @@ def test_hostile_files(coterie, cells, tmp_path, case):
     [
         ("", "name the column that holds them with --id"),
         ("--method PCKMeans", "cannot keep clusters connected"),
-        ("--size-min 3", "takes a largest size, but no least size"),
+        ("--method ConstrainedLinkage --size-min 3", "takes a largest size, but no least size"),
         ("--weight people", "takes no weights"),
         ("--size-max 9,9,9", "--size-max"),
         ("--set connectivity=x", "say that with --connected"),
@@ -294,7 +319,10 @@ def test_a_distance_instead_of_a_number(coterie, cells, tmp_path):
         ([], "say with -k how many clusters"),
         (["--method", "COPKMeans"], "say with -k how many clusters COPKMeans shall make"),
         (["--method", "ConstrainedLinkage"], "say with -k how many clusters"),
-        (["--connected", "edges.csv"], "say with -k how many clusters"),
+        (["--connected", "edges.csv"], "and with --size-min there are as many as that allows"),
+        (["--connected", "edges.csv", "--size-min", "90%"], "--size-min 90% is a share of the mean size"),
+        (["--connected", "edges.csv", "--method", "ConnectedKMeans"], "with --size-min there are as many"),
+        (["--connected", "edges.csv", "--size-min", 9, "--method", "ConstrainedLinkage"], "no least size"),
         (["--method", "COPCobweb", "-k", 3], "leave -k 3 out"),
         (["--method", "COPCobweb", "--connected", "edges.csv"], "cannot keep clusters connected"),
         (["--method", "COPCobweb", "--metric", "cosine"], "has no cosine distance"),
@@ -332,7 +360,7 @@ def test_compare_takes_only_who_can(coterie, pairs):
     answer = coterie("compare", *words, "--connected", "edges.csv", "--folds", 2, "--json")
     assert answer.code == 0, answer.out
     found = answer.json
-    assert {row["method"] for row in found["methods"]} == {"ConstrainedLinkage", "plain"}
+    assert {row["method"] for row in found["methods"]} == {"ConstrainedLinkage", "ConnectedKMeans", "plain"}
     assert "--connected edges.csv" in found["command"]
     again = shlex.split(found["command"])
     assert coterie(*again[1:], "--no-report").code == 0

@@ -19,7 +19,7 @@ def line(seed, n=40):
 def test_only_who_keeps_clusters_connected(seed):
     X, known, edges = line(seed)
     rows = rows_of(compare(X, known, 8, parameters={"connectivity": edges}, n_folds=2, random_state=0))
-    assert set(rows) == {"ConstrainedLinkage", "plain"}
+    assert set(rows) == {"ConstrainedLinkage", "ConnectedKMeans", "plain"}
     assert all(row["status"] == "ok" for row in rows.values())
     rows = rows_of(
         compare(

@@ -27,6 +27,9 @@ class About:
     max_features: int | None = None  # above, it is out of its depth, or takes too long
     light: Mapping[str, Any] = field(default_factory=dict)  # parameters with which there are no such limits
     slow: bool = False  # whether a fit takes so long that comparisons leave it out unless it is named
-    # the method to take where no bounds are given; comparisons then leave this one out
+    # the method to take where no bounds (of what connects clusters: no graph) are given; comparisons then
+    # leave this one out
     twin: str | None = None
     bounded: bool = False  # whether sizes are bounded where the user gives no bound
+    # what tells the number of clusters where it is None: bounds of that kind, as in `Method.bounds`
+    number_from: str | None = None

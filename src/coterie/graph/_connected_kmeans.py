@@ -162,6 +162,7 @@ class ConnectedKMeans(PrototypeClusterer):
         when="regions of a map or groups in a network, tighter than a tree; as many as a least load allows",
         source="Ester, Ge, Gao, Hu and Ben-Moshe; chapter 12",
         twin="COPKMeans",
+        number_from="minima",
     )
     obeys: ClassVar[Literal["all", "hard", "none"]] = "all"
     exempt: ClassVar[Any] = {
@@ -269,7 +270,7 @@ class ConnectedKMeans(PrototypeClusterer):
         graph = read_graph(self.connectivity, n, ids=known.ids, X=X)
         check_links_on_map(graph, known, np.asarray(known.components, dtype=np.int64))
         if self.n_clusters is not None:
-            check_islands(graph, self.n_clusters)
+            check_islands(graph, self.n_clusters, known.item_name)
         return graph
 
     def _read_bounds(self, n: int, size_weight: Any) -> SizeBounds:
@@ -370,9 +371,11 @@ class ConnectedKMeans(PrototypeClusterer):
         i = int(np.argmin(held))
         if held[i] < low - rounding:
             item = name(int(np.argmax(at[unit] == i)))
+            means = f" (here {format_number(low)})" if share_of(self.size_min) else ""
             raise InfeasibleConstraintsError(
                 f"the island of item {item} holds {format_number(held[i])}, less than size_min="
-                f"{self.size_min}, and no cluster spans two islands. Lower size_min, or add edges to it."
+                f"{self.size_min}{means}, and no cluster spans two islands. Lower size_min, or add edges to "
+                "it."
             )
         if self.n_clusters is None:
             i = int(np.argmax(held - np.floor(held / low + 1e-9) * high))

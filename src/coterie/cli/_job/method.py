@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from coterie.methods import Choice, Method, Task
 
 
+_WITH_LEAST_SIZE = ", and with --size-min there are as many as that allows"
+
+
 def choose_method(
     request: Request, n_rows: int, known: Constraints, metric: str
 ) -> tuple[Choice, dict[str, Any]]:
@@ -24,9 +27,10 @@ def choose_method(
 
     task = _task(request, n_rows, known, metric)
     if request.method.casefold() == "auto":
-        if task.n_clusters is None and task.given == "rows":
+        by_bounds = task.connected and "minima" in task.bounds
+        if task.n_clusters is None and task.given == "rows" and not by_bounds:
             message = f"{' or '.join(finders())} finds out by itself (--method)"
-            raise Trouble(f"say with -k how many clusters; {message}")
+            raise Trouble(f"say with -k how many clusters; {message}{_WITH_LEAST_SIZE * task.connected}")
         try:
             choice = choose(task)
         except InfeasibleConstraintsError as error:
@@ -100,8 +104,10 @@ def _check_number(task: Task, method: Method, settings: dict[str, Any], typed: s
     """The number of clusters is said once: by -k, by a distance at which merging stops, or by the method."""
     if task.n_clusters is not None and not method.takes_k:
         raise Trouble(f"{method.name} finds the number of clusters itself; leave -k {typed} out")
-    if task.n_clusters is None and method.needs_k and settings.get("distance_threshold") is None:
+    if task.n_clusters is None and not method.finds_k(task) and settings.get("distance_threshold") is None:
         message = f"{' or '.join(finders())} finds out by itself"
+        if method.about.number_from == "minima":
+            message = "with --size-min there are as many as that allows"
         raise Trouble(f"say with -k how many clusters {method.name} shall make; {message}")
 
 

@@ -60,7 +60,7 @@ _NAMES = {
     "n_items": "rows:",
 }
 _PLACES = {"connectivity": "map", "to_frame()": "constraints.csv", "blocked_": "run.json"}
-_NAME = re.compile(r"(`?)\b([a-z]\w*)\b(?:(=)([\"']?)([\w.+-]*)\4| \((\d+)\))?\1")
+_NAME = re.compile(r"(`?)\b([a-z]\w*)\b(?:(=)([\"']?)([\w.+%-]*)\4| \((\d+)\))?\1")
 
 
 def in_options(text: str, parameters: Collection[str] = ()) -> str:

@@ -26,7 +26,7 @@ from coterie.report._facts.rows import Floats, Ints, Rows, distance_function, ne
 from coterie.report._facts.sizes import SizeFacts, read_sizes
 from coterie.report._facts.statements import StatementFacts, list_statements
 from coterie.report._facts.traits import find_traits, read_columns, weighed_features
-from coterie.report._facts.without import Comparison, compare_with, plain_labels
+from coterie.report._facts.without import Comparison, compare_with, plain_labels, price_of_connectivity
 from coterie.report._page.numbers import value_of
 
 _NO_WEIGHT = (
@@ -161,6 +161,9 @@ def gather(
         # sums in another space than that of the plain labels say nothing of these
         cost = None if outcomes.lacks_weight or learned else account.cost
         comparison = compare_with(without, labels, known, k, cost, (rows.values, weight))
+    price = None if plain is None else price_of_connectivity(account, rows, labels, weight)
+    if price is not None:
+        account = replace(account, sections=(*account.sections, price))
     what = "this comparison" if comparison is None else "the summed distances"
     more = account.asked is not None and k > account.asked
     return Facts(

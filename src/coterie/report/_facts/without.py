@@ -11,12 +11,16 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import issparse
 from sklearn.utils import get_tags
 
-from coterie.base import BOUNDS, account_of
+from coterie._words import count_of
+from coterie.adjacency import pieces
+from coterie.base import AUTO_STARTS, BOUNDS, Account, Section, account_of
 from coterie.constraints import Constraints
+from coterie.kmeans import PCKMeans
 from coterie.methods import ONE_START_ABOVE
 from coterie.metrics import adjusted_rand_score
 from coterie.report._facts.outcomes import lacks_weight
-from coterie.report._facts.rows import Floats, Ints, indicator
+from coterie.report._facts.rows import Floats, Ints, Rows, indicator
+from coterie.report._page.numbers import percent
 
 # Beyond this number of clusters the best matching takes too long; the largest overlaps are taken first.
 _MOST_MATCHED = 2_000
@@ -68,6 +72,9 @@ def plain_labels(model: Any, X: Any, *, sample_weight: Any = None) -> Ints | Non
     if account.row_marks is None and np.shape(X)[1] != (account.n_features or np.shape(X)[1]):
         return None  # other columns than those of the fit, which its rows do not tell: it cannot be repeated
     parameters = {**model.get_params(deep=False)}
+    by_bounds = parameters.get("n_clusters", 0) is None and parameters.get("distance_threshold") is None
+    if by_bounds and account.bounds is not None:  # which told how many clusters there are
+        parameters["n_clusters"] = account.n_clusters
     parameters |= {name: None for name in BOUNDS if name in parameters and not always}
     if "random_state" in parameters and not isinstance(parameters["random_state"], (int, np.integer)):
         parameters["random_state"] = 0
@@ -112,6 +119,37 @@ def compare_with(
         sizes=tuple(counts.tolist()),
         sizes_plain=tuple(counts_before[np.argsort(match)].tolist()),
     )
+
+
+def price_of_connectivity(
+    account: Account, rows: Rows, labels: Ints, weight: Floats | None
+) -> Section | None:
+    """Into how many pieces plain k-means of as many clusters would fall, and how much tighter they would be.
+
+    None where clusters need not be connected, or there are no rows that have means.
+    """
+    if account.graph is None or account.wants != "rows" or account.metric == "precomputed":
+        return None
+    k, n_init = account.n_clusters, 1 if rows.n > ONE_START_ABOVE else AUTO_STARTS
+    metric = "cosine" if account.metric == "cosine" else "sqeuclidean"
+    model = PCKMeans(k, metric=metric, n_init=n_init, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of empty clusters: this fit is there to be compared with
+        free = model.fit(rows.values, sample_weight=weight).labels_
+    clusters, found = count_of(k, "cluster"), count_of(pieces(account.graph, free)[0], "connected piece")
+    text = (
+        "Every cluster is connected along the neighbours. Plain k-means does not know them: its "
+        f"{clusters} would lie in {found}."
+    )
+    if account.cost is not None:
+        own, least = (account.cost(rows.values, one, weight) or 0.0 for one in (labels, free))
+        if 0 < least < own:
+            also = " and of what else is asked for" if account.bounds or account.known else ""
+            text += (
+                f" They would be tighter, too: here the summed {account.measure} to the centres is "
+                f"{percent(own / least - 1)} more. That is the price of connectivity{also}."
+            )
+    return Section("connectivity", "Price of connectivity", text)
 
 
 def match_clusters(labels: Ints, before: Ints, k: int) -> Ints:
