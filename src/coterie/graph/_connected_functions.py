@@ -241,10 +241,10 @@ def read_problem(X: Any, connectivity: Any, metric: Any, ids: Any = None, **how:
     return Growth(graph, X, metric, **how)
 
 
-def check_number(growth: Growth, k: int, word: str = "n_clusters") -> None:
+def check_number(growth: Growth, k: int, word: str = "n_clusters", name: Any = int) -> None:
     """Raise unless so many connected clusters can hold all items."""
     if not 1 <= k <= growth.space.n:
         raise ParameterError(
             f"{word} is {k}; it must be from 1 to the number of items, {growth.space.n}.", word
         )
-    check_islands(growth.graph, k)
+    check_islands(growth.graph, k, name)

@@ -206,7 +206,7 @@ class ConnectedKCenter(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
                 X, self.connectivity, self.metric, known.ids,
                 rounds=self.growth == "rounds", radius_step=self.radius_step, lookahead=self.lookahead,
             )  # fmt: skip
-            check_number(growth, self.n_clusters)
+            check_number(growth, self.n_clusters, name=known.item_name)
             self._graph = growth.graph
             self._keep(growth, self._search(growth, X))
         return self
