@@ -348,14 +348,29 @@ def test_steps_refuse_what_they_cannot_do():
         overlapping_k_center(np.zeros((500, 1)), None, 2, "enumerate")
     with pytest.raises(ValueError, match="method must be"):
         overlapping_k_center(X, PATH, 2, "greedy")
-    with pytest.raises(ValueError, match="sources must be row numbers below 6"):
-        reaching_distance(X, PATH, [6])
-    with pytest.raises(ValueError, match="k is 7"):
-        overlapping_k_center(X, PATH, 7)
+    for sources in ([6], [[0, 1]], [], 0.5):
+        with pytest.raises(ValueError, match="sources must be row numbers below 6"):
+            reaching_distance(X, PATH, sources)
+    for k in (7, 2.5, None, True):
+        with pytest.raises(ValueError, match=f"k is {k}; it must be a whole number from 1"):
+            overlapping_k_center(X, PATH, k)
+    with pytest.raises(ValueError, match="dense array; X is sparse"):
+        reaching_distance(sparse.eye_array(6).tocsr(), PATH, 0, metric="precomputed")
+    with pytest.raises(ValueError, match="got an array of float64 numbers"):
+        check_connected(np.zeros(6), PATH)
     whole = np.ones((6, 2), dtype=bool)
     for centers, sets, message in (
-        ([0, 5], whole[:5], r"sets must have shape \(6, 2\)"),
+        ([0, 5], whole[:5], r"sets must be true or false, of shape \(6, 2\)"),
+        ([0, 5], np.where(whole, np.nan, 0.0), "sets must be true or false"),
+        ([0, 5], [[0, 1, 2], [3]], "sets must be true or false"),
+        ([[0, 5]], whole, "centers must be row numbers below 6"),
+        ([0.5, 5], whole, "centers must be row numbers below 6"),
         ([0, 0], whole, "two sets have the same center"),
+        (
+            [0, 1],
+            np.array([[1, 1, 0, 1, 1, 1], [0, 1, 1, 0, 0, 0]]).T,
+            "set 0 is not connected: it lies in 2",
+        ),
         ([0, 5], whole * [True, False], "set 1 does not hold its center"),
         ([0, 5], np.eye(6, 2, dtype=bool) | (np.arange(6) == 5)[:, None], "item 2 is in no set"),
     ):
@@ -364,6 +379,23 @@ def test_steps_refuse_what_they_cannot_do():
     apart = np.array([[1, 0], [0, 1], [1, 0], [1, 0], [0, 1], [0, 1]], dtype=bool)
     with pytest.raises(ValueError, match="is not connected"):
         make_disjoint([0, 1], apart, X, [(0, 1), (0, 2), (1, 4), (3, 5), (4, 5)])
+
+
+def test_cosines_need_no_unit_and_bear_zeros():
+    X, edges = np.random.default_rng(0).normal(size=(30, 3)), [(i, i + 1) for i in range(29)]
+    expected = ConnectedKCenter(4, connectivity=edges, metric="cosine", random_state=0).fit(X)
+    for unit in (1e-150, 1e-16, 1e150):
+        model = ConnectedKCenter(4, connectivity=edges, metric="cosine", random_state=0).fit(X * unit)
+        assert model.radius_ == pytest.approx(expected.radius_)
+        assert np.array_equal(model.labels_, expected.labels_)
+    zeros = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    assert ConnectedKCenter(3, metric="cosine").fit(zeros).radius_ == 1.0
+    for algorithm in ("enumerate", "netscan", "farthest-first"):
+        model = ConnectedKCenter(
+            4, metric="cosine", connectivity=[(0, 1), (1, 2), (2, 3)], algorithm=algorithm
+        )
+        assert model.fit(zeros).radii_.tolist() == [0.0] * 4
+        assert model.approx_ratio_ == 1.0
 
 
 def test_constraints_are_refused_by_name():

@@ -162,7 +162,7 @@ def test_sparse_rows_are_dense_rows():
                 model = ConnectedKMeans(4, **words).fit(container(X))
                 assert np.array_equal(model.labels_, dense.labels_)
                 assert np.allclose(model.cluster_centers_, dense.cluster_centers_)
-    with pytest.raises(ValueError, match="Ward with a connectivity"):
+    with pytest.raises(ValueError, match=r"takes dense rows, and X is sparse: take init=.k-means."):
         ConnectedKMeans(4, connectivity=edges).fit(sparse.csr_array(X))
 
 

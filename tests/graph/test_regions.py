@@ -15,7 +15,7 @@ from coterie.exceptions import (
 )
 from coterie.graph._connected.leaving import Adjacency
 from coterie.graph._connected.recut import LOWER, TreeRoom, cut_tree, recut_pairs, span
-from coterie.graph._connected.regions import share_out
+from coterie.graph._connected.sharing import share_out
 from coterie.graph._connected.units import clusters_of, sums_of_units, total_worth
 from tests.graph.connected_problems import random_problem
 from tests.graph.test_connected_kmeans import lattice
@@ -121,6 +121,56 @@ def test_nearly_equal_loads(numbers):
         model = ConnectedKMeans(20, connectivity=edges, size_min=0.95, size_max=1.05, random_state=seed)
         model.fit(X, size_weight=load)
         assert np.abs(model.sizes_ / load.sum() * 20 - 1).max() <= 0.05
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-12, 1e15, 1e300])
+def test_loads_in_any_unit(unit):
+    """What is feasible is found, and no clusters change: not only where a solver's tolerance fits."""
+    rng = np.random.default_rng(0)
+    street = [(i, i + 1) for i in range(29) if (i + 1) % 10]
+    load, X = rng.integers(1, 9, size=30), rng.normal(size=(30, 1))
+    model = ConnectedKMeans(7, connectivity=street, size_min=0.55, size_max=1.5, random_state=0)
+    expected = model.fit(X, size_weight=load).labels_
+    assert np.array_equal(model.fit(X, size_weight=load * unit).labels_, expected)
+
+
+def test_a_heavy_item_does_not_hide_what_others_miss():
+    X, edges = lattice(8, 0)
+    load = np.full(64, 3.0)
+    load[0] = 1e10
+    model = ConnectedKMeans(None, connectivity=edges, size_min=9, random_state=0).fit(X, size_weight=load)
+    assert np.bincount(model.labels_, load).min() == 9
+    assert model.n_clusters_ == 22  # 63 others make 21
+    model.set_params(n_clusters=30, on_shortfall="warn")
+    with pytest.warns(ViolatedConstraintsWarning, match="no assignment within all bounds"):
+        model.fit(X, size_weight=load)
+    assert {one.cluster for one in model.violations_.shortfalls} == set(np.flatnonzero(model.sizes_ < 9))
+    with pytest.raises(UndecidedError, match="ask for another number of clusters, raise n_init"):
+        model.set_params(on_shortfall="raise").fit(X, size_weight=load)
+
+
+@pytest.mark.parametrize("init", ["ward", "k-means", "degree"])
+def test_islands_share_clusters_anew_where_one_cannot_hold_its_own(init):
+    """Of a star no two parts have two items, though its load would do for four."""
+    star, path = [(0, i) for i in range(1, 8)], [(8 + i, 9 + i) for i in range(7)]
+    for seed in range(3):
+        X = np.random.default_rng(seed).normal(size=(16, 2))
+        model = ConnectedKMeans(4, connectivity=star + path, size_min=2, init=init, random_state=seed)
+        assert np.bincount(model.fit(X).labels_).min() >= 2
+        assert len(set(model.labels_[:8])) == 1
+
+
+def test_many_islands():
+    n = 2_000
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    couples = np.arange(n).reshape(-1, 2)
+    model = ConnectedKMeans(1_500, connectivity=couples, size_max=2, size_min=1, random_state=0).fit(X)
+    assert model.n_islands_ == 1_000
+    # the 500 couples that stay are the closest ones
+    away = np.abs(np.subtract(*X[couples].transpose(1, 0, 2)) ** 2).sum(axis=1)
+    together = model.labels_[::2] == model.labels_[1::2]
+    assert together.sum() == 500
+    assert away[together].max() <= away[~together].min()
 
 
 def test_every_start_and_metric_meets_bounds():
@@ -234,11 +284,12 @@ def test_clusters_are_shared_out_among_islands():
             )
         ]
         wanted = np.array([2, 2, 2])
+        given = bounds.low, bounds.high, load, wanted, np.ones(3), np.full(3, 9.0), 1.0, rng
         if not legal:
             with pytest.raises(InfeasibleConstraintsError, match="3 islands"):
-                share_out(bounds, load, np.full(3, 9), wanted)
+                share_out(*given)
             continue
-        found = share_out(bounds, load, np.full(3, 9), wanted)
+        found = share_out(*given)
         of = np.empty(k, dtype=int)
         for i, clusters in enumerate(found):
             of[clusters] = i
@@ -258,7 +309,7 @@ def test_trees_span_and_parts_are_full():
         room = TreeRoom.of(adjacency, d, seed)
         labels = np.zeros(49, dtype=np.int32)
         labels[28:] = 1
-        n = span(3, 0, 0, adjacency, units, labels, room)
+        n = span(3, 0, 0, seed % 2 == 0, adjacency, units, labels, room)
         assert sorted(room.order[:n].tolist()) == list(range(28))
         assert all(room.order[room.parent[i]] in near[room.order[i]] for i in range(1, n))
         assert room.load[0] == load[:28].sum()

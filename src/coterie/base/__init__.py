@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         negative_entry,
         one_medoid,
         symmetric,
+        unit_rows,
     )
     from coterie.base._eigenvalue import least_eigenvalue, top_eigenvalue
     from coterie.base._mixin import CHECKS_OF_ROWS, ConstrainedClusterMixin, TakesConstraints, constrained_fit

@@ -14,6 +14,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS, euclidean_distances
+from sklearn.preprocessing import normalize
 
 from coterie._arrays import Floats, Index
 from coterie.base._mixin import CHECKS_OF_DISTANCES, CHECKS_OF_ROWS
@@ -96,6 +97,15 @@ def metric_kwargs(X: Any, metric: Any) -> dict[str, Any]:
             "features; leave some out."
         )
     return {"VI": np.linalg.inv(covariance)}
+
+
+def unit_rows(X: Any) -> Any:
+    """Rows scaled to length 1, whatever their unit; those of zeros stay."""
+    largest = abs(X).max(axis=1)
+    largest = largest.toarray().ravel() if sparse.issparse(X) else largest
+    scale = np.where(largest > 0, largest, 1.0)
+    # scikit-learn takes very short rows for zeros
+    return normalize(sparse.diags_array(1.0 / scale) @ X if sparse.issparse(X) else X / scale[:, None])
 
 
 def distances_between(X: Any, Y: Any, metric: Any, kwargs: Mapping[str, Any] | None = None) -> Any:

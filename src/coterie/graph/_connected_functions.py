@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 
 from coterie._arrays import Floats, Index, Labels
 from coterie._words import count_of, listed
-from coterie.adjacency import pieces, read_graph
+from coterie.adjacency import islands, pieces, read_graph
 from coterie.base import check_distances, symmetric
 from coterie.exceptions import ParameterError
 from coterie.graph._connected.disjoint import best_disjoint
@@ -57,9 +57,7 @@ def reaching_distance(X: Any, connectivity: Any, sources: Any, *, metric: Any = 
            [2., 2., 0.]])
     """
     growth = read_problem(X, connectivity, metric)
-    wanted = np.atleast_1d(np.asarray(sources))
-    if not np.issubdtype(wanted.dtype, np.integer) or ((wanted < 0) | (wanted >= growth.space.n)).any():
-        raise ValueError(f"sources must be row numbers below {growth.space.n}; got {sources!r}.")
+    wanted = _row_numbers(np.atleast_1d(np.asarray(sources)), growth.space.n, "sources")
     found = np.stack([growth.reach(u) for u in wanted.tolist()])
     return found if np.ndim(sources) else found[0]
 
@@ -148,24 +146,29 @@ def make_disjoint(
     array([0, 0, 0, 1], dtype=int32)
     """
     growth = read_problem(X, connectivity, metric)
-    n, given = (
-        growth.space.n,
-        sparse.csc_array(np.asarray(sets) if not sparse.issparse(sets) else sets, dtype=bool),
-    )
-    given.eliminate_zeros()
-    centers = np.asarray(centers, dtype=np.int64)
+    n = growth.space.n
+    centers = _row_numbers(np.asarray(centers), n, "centers")
     check_number(growth, len(centers), "the number of centers")
-    if given.shape != (n, len(centers)):
-        raise ValueError(f"sets must have shape ({n}, {len(centers)}); it has {given.shape}.")
+    try:
+        given = sparse.csc_array(sets, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = sparse.csc_array((0, 0))
+    if given.shape != (n, len(centers)) or not np.isin(given.data, (0.0, 1.0)).all():
+        raise ValueError(f"sets must be true or false, of shape ({n}, {len(centers)}): items by sets.")
+    given.eliminate_zeros()
     found = OverlappingSets(centers, given, np.nan, np.nan)
-    for j, center in enumerate(centers.tolist()):
-        if center not in found.members(j):
-            raise ValueError(f"set {j} does not hold its center, item {center}.")
     if len(np.unique(centers)) < len(centers):
         raise ValueError("two sets have the same center; take another item of one of them.")
     missing = np.setdiff1d(np.arange(n), given.indices)
     if len(missing):
         raise ValueError(f"item {missing[0]} is in no set ({count_of(len(missing), 'such item')}).")
+    for j, center in enumerate(centers.tolist()):
+        members = found.members(j)
+        if center not in members:
+            raise ValueError(f"set {j} does not hold its center, item {center}.")
+        n_pieces = 1 if growth.graph is None else islands(growth.graph[members][:, members])[0]
+        if n_pieces > 1:
+            raise ValueError(f"set {j} is not connected: it lies in {n_pieces:,} pieces.")
     best = best_disjoint(growth, found)
     return DisjointClusters(best.labels, best.update.seeds, best.update.radii)
 
@@ -199,7 +202,7 @@ def check_connected(labels: Any, connectivity: Any) -> ConnectivityReport:
     labels : array of shape (n,)
         The cluster of each item; -1 is left out.
     connectivity : graph or None
-        As in `reaching_distance`.
+        Who is whose neighbour, in any form of `coterie.adjacency.read_graph` but a function of X.
 
     Returns
     -------
@@ -217,7 +220,8 @@ def check_connected(labels: Any, connectivity: Any) -> ConnectivityReport:
     """
     labels = np.asarray(labels)
     if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
-        raise ValueError(f"labels must be whole numbers, one an item; got an array of {labels.shape}.")
+        what = f"{labels.dtype} numbers" if labels.ndim == 1 else f"shape {labels.shape}"
+        raise ValueError(f"labels must be whole numbers, one an item; got an array of {what}.")
     clusters = np.unique(labels[labels >= 0]).astype(np.int64)
     if connectivity is None:
         return ConnectivityReport(clusters, np.ones(len(clusters), dtype=np.int64))
@@ -226,10 +230,19 @@ def check_connected(labels: Any, connectivity: Any) -> ConnectivityReport:
     return ConnectivityReport(clusters, np.array([(of_each == j).sum() for j in clusters], dtype=np.int64))
 
 
+def _row_numbers(given: Any, n: int, what: str) -> Index:
+    whole = given.ndim == 1 and len(given) > 0 and np.issubdtype(given.dtype, np.integer)
+    if not whole or ((given < 0) | (given >= n)).any():
+        raise ValueError(f"{what} must be row numbers below {n}; got {given.tolist()!r}.")
+    return given.astype(np.int64)
+
+
 def read_problem(X: Any, connectivity: Any, metric: Any, ids: Any = None, **how: Any) -> Growth:
     """Items and their graph, read and checked, as what grows clusters along it."""
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     if isinstance(metric, str) and metric == "precomputed":
+        if sparse.issparse(X):
+            raise ValueError('metric="precomputed" takes all distances in a dense array; X is sparse.')
         check_distances(X)
         own = int(np.diag(X).argmax())
         if X[own, own] > 1e-6 * X.max():
@@ -243,8 +256,7 @@ def read_problem(X: Any, connectivity: Any, metric: Any, ids: Any = None, **how:
 
 def check_number(growth: Growth, k: int, word: str = "n_clusters", name: Any = int) -> None:
     """Raise unless so many connected clusters can hold all items."""
-    if not 1 <= k <= growth.space.n:
-        raise ParameterError(
-            f"{word} is {k}; it must be from 1 to the number of items, {growth.space.n}.", word
-        )
+    if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 1 <= k <= growth.space.n:
+        message = f"it must be a whole number from 1 to the number of items, {growth.space.n}"
+        raise ParameterError(f"{word} is {k!r}; {message}.", word)
     check_islands(growth.graph, k, name)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.preprocessing import normalize
+from scipy import sparse
 from sklearn.utils import check_random_state
 
 from coterie._arrays import Index, Labels, by_first_occurrence
@@ -31,6 +31,7 @@ from coterie.base import (
     instance,
     numbers_by_label,
     one_of,
+    unit_rows,
     whole,
 )
 from coterie.constraints import Constraints, Violations
@@ -42,7 +43,6 @@ from coterie.exceptions import (
     ParameterError,
     UnsupportedConstraintError,
 )
-from coterie.graph._connected.border_moves import UnitMoves
 from coterie.graph._connected.growth import Growth
 from coterie.graph._connected.netscan import (
     KMeansCriterion,
@@ -52,6 +52,7 @@ from coterie.graph._connected.netscan import (
     netscan,
 )
 from coterie.graph._connected.regions import Regions
+from coterie.graph._connected.sharing import ROUNDING
 from coterie.graph._connected.units import between, sums_of_units
 from coterie.hierarchy import ConstrainedLinkage
 from coterie.hierarchy._linkage import check_links_on_map
@@ -59,7 +60,7 @@ from coterie.kmeans import PCKMeans
 from coterie.kmeans._engine import PrototypeClusterer
 
 # Without a connectivity bounds are kept on the complete graph, written out, up to so many items.
-_MOST_COMPLETE = 2_000
+_MOST_COMPLETE = 1_000
 
 
 class ConnectedKMeans(PrototypeClusterer):
@@ -229,21 +230,28 @@ class ConnectedKMeans(PrototypeClusterer):
         self
         """
         X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **CHECKS_OF_ROWS)
-        self._check_kinds(known)
+        self._check_kinds(X, known)
         rng = check_random_state(self.random_state)
         self._graph = self._read_graph(X, known)
         self._bounds = bounds = self._read_bounds(X.shape[0], size_weight)
         with one_blas_thread():
-            distortion = self._measure(X)
-            distortion.check_range()
+            with np.errstate(over="ignore", invalid="ignore"):
+                distortion = self._measure(X)
+                distortion.check_range()
             best = self._search(X, known, distortion, bounds, rng)
         self._keep_labels(best, X, known, distortion)
         return self
 
     # ---- what was asked for ---------------------------------------------------------------------------
 
-    def _check_kinds(self, known: Constraints) -> None:
-        """Refuse constraints that the start, or a least load, cannot keep."""
+    def _check_kinds(self, X: Any, known: Constraints) -> None:
+        """Refuse constraints that the start, or a least load, cannot keep, and rows that it cannot take."""
+        if self._from_tree and sparse.issparse(X) and self.n_clusters is not None:
+            raise ParameterError(
+                'init="ward" takes dense rows, and X is sparse: take init="k-means" or "degree", or '
+                "X.toarray().",
+                "init",
+            )
         if known and not (isinstance(self.init, str) and self.init == "ward"):
             raise UnsupportedConstraintError(
                 f"clusters that grow from seeds do not keep constraints ({', '.join(sorted(known.kinds))}): "
@@ -317,14 +325,10 @@ class ConnectedKMeans(PrototypeClusterer):
         graph = None if self._graph is None else between(self._graph, unit)
         self._check_loads(units.load, graph, bounds, known.item_name, unit)
         sums = constant, d, self.metric == "cosine"
-        search: Any
         # within bounds every other start is made of random trees
         by_trees = bounds.bind and not known.kinds - {"must-link"}
-        if graph is not None and not known.kinds - {"must-link"}:
-            search = Regions(graph, units, sums, bounds, k, rng)
-        else:
-            core = build_core(known, "all") if known else None
-            search = UnitMoves(graph, units, sums, bounds, core, unit)
+        core = build_core(known, "all") if known.kinds - {"must-link"} else None
+        search = Regions(graph, units, unit, sums, bounds, k, rng, core)
         tree = self._tree(X, known, bounds, rng) if k is not None and self._from_tree else None
 
         def run(number: int, step: Step) -> Any:
@@ -355,9 +359,8 @@ class ConnectedKMeans(PrototypeClusterer):
 
     def _check_loads(self, load: Any, graph: Any, bounds: SizeBounds, name: Any, unit: Index) -> None:
         """Raise where something is too heavy for a cluster, or an island too light."""
-        rounding = 1e-9 * bounds.total
         u = int(np.argmax(load))
-        if load[u] > bounds.high.max() + rounding:
+        if load[u] > bounds.high.max() * (1 + ROUNDING):
             items = np.flatnonzero(unit == u)
             joined = f" and the {len(items) - 1:,} that it must join" if len(items) > 1 else ""
             raise InfeasibleConstraintsError(
@@ -369,7 +372,7 @@ class ConnectedKMeans(PrototypeClusterer):
         at = islands(graph)[1]
         held, low, high = np.bincount(at, load), float(bounds.low.min()), float(bounds.high.max())
         i = int(np.argmin(held))
-        if held[i] < low - rounding:
+        if held[i] < low * (1 - ROUNDING):
             item = name(int(np.argmax(at[unit] == i)))
             means = f" (here {format_number(low)})" if share_of(self.size_min) else ""
             raise InfeasibleConstraintsError(
@@ -378,9 +381,9 @@ class ConnectedKMeans(PrototypeClusterer):
                 "it."
             )
         if self.n_clusters is None:
-            i = int(np.argmax(held - np.floor(held / low + 1e-9) * high))
-            most = np.floor(held[i] / low + 1e-9)
-            if held[i] > most * high + rounding:
+            i = int(np.argmax(held - np.floor(held / low * (1 + ROUNDING)) * high))
+            most = np.floor(held[i] / low * (1 + ROUNDING))
+            if held[i] > most * high * (1 + ROUNDING):
                 raise InfeasibleConstraintsError(
                     f"{format_number(held[i])} of connected load make at most {format_number(most)} clusters "
                     f"of at least {self.size_min}, which hold no more than {format_number(most * high)}. "
@@ -393,7 +396,7 @@ class ConnectedKMeans(PrototypeClusterer):
 
     def _tree(self, X: Any, known: Constraints, bounds: SizeBounds, rng: Any) -> Labels | None:
         """Labels of Ward's tree; None if it came to a dead end."""
-        rows = normalize(X) if self.metric == "cosine" else X
+        rows = unit_rows(X) if self.metric == "cosine" else X
         cap = {}
         if self.size_min is None and is_bound(self.size_max):  # other bounds are met later
             cap = {"size_max": self.size_max}
@@ -467,7 +470,8 @@ class ConnectedKMeans(PrototypeClusterer):
                 )
         missed = shortfalls(self._bounds, self.labels_)
         if missed:
-            tell_shortfall(missed, self.on_shortfall)
+            ways = "ask for another number of clusters, raise n_init or take another init"
+            tell_shortfall(missed, self.on_shortfall, ways)
         return replace(super()._recount(known), shortfalls=missed)
 
     def account(self) -> Account:

@@ -215,28 +215,30 @@ def _down(high: Floats) -> Floats:
 def shortfalls(bounds: SizeBounds, labels: Any) -> tuple[Shortfall, ...]:
     """The bounds that some labels miss."""
     size, by_kind = bounds.held(labels)
-    tolerance = 1e-9 * bounds.total if len(bounds.load) else 0.0
-    found = _missed_in(size, bounds.low, bounds.high, None, tolerance)
+    rounding = 1e-9 if len(bounds.load) else 0.0
+    found = _missed_in(size, bounds.low, bounds.high, None, rounding)
     if bounds.groups is not None:
         for g, name in enumerate(bounds.groups.names):
-            found += _missed_in(by_kind[g], bounds.groups.low[g], bounds.groups.high[g], name, tolerance)
+            found += _missed_in(by_kind[g], bounds.groups.low[g], bounds.groups.high[g], name, rounding)
     return tuple(found)
 
 
-def _missed_in(size: Floats, low: Floats, high: Floats, group: Any, tolerance: float) -> list[Shortfall]:
-    wrong = np.flatnonzero((size < low - tolerance) | (size > high + tolerance))
+def _missed_in(size: Floats, low: Floats, high: Floats, group: Any, rounding: float) -> list[Shortfall]:
+    wrong = np.flatnonzero((size < low * (1 - rounding)) | (size > high * (1 + rounding)))
     return [Shortfall(int(h), float(size[h]), float(low[h]), float(high[h]), group) for h in wrong]
 
 
-def tell_shortfall(missed: tuple[Shortfall, ...], how: str) -> None:
-    """Raise, or warn, that no assignment within the bounds was found."""
+_WAYS = f"raise the budget (up to {MAX_CELLS:,} cells, items times clusters, are solved exactly)"
+
+
+def tell_shortfall(missed: tuple[Shortfall, ...], how: str, ways: str = _WAYS) -> None:
+    """Raise, or warn, that no assignment within the bounds was found; `ways` out are named."""
     some = "; ".join(str(one) for one in missed[:3]) + ("; ..." if len(missed) > 3 else "")
     message = (
         f"no assignment within all bounds was found, nor proven that there is none; the best misses: {some}."
     )
     if how == "raise":
         raise UndecidedError(
-            f"{message} Widen the bounds, raise the budget (up to {MAX_CELLS:,} cells, items times clusters, "
-            "are solved exactly), or take the best with on_shortfall='warn'."
+            f"{message} Widen the bounds, {ways}, or take the best with on_shortfall='warn'."
         )
     warn_user(message, ViolatedConstraintsWarning)

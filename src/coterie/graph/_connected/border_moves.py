@@ -8,27 +8,22 @@ unit that would move.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from coterie._arrays import NOTHING, Index, Labels
+from coterie._arrays import NOTHING, Index
 from coterie._compiled import SLICE, kernel
 from coterie.assign._core import Acts, Core, add_to_rows, group_counts, met_in
-from coterie.assign._sizes import SizeBounds
 from coterie.graph._connected.leaving import Adjacency, SearchRoom, stays_connected
 from coterie.graph._connected.units import (
     TOLERANCE,
     ClusterSums,
     UnitSums,
     add_unit,
-    clusters_of,
     missed,
     refresh,
     shared_with,
-    total_worth,
     worth,
 )
 
@@ -83,40 +78,6 @@ class BorderMoves:
                 n_moved += int(_sweep(span, *args, self.cosine, self.tolerance))
         refresh(self.units, clusters)
         return n_moved
-
-
-class UnitMoves:
-    """Sweeps alone, under constraints of all kinds and a largest load, until nothing moves."""
-
-    def __init__(
-        self,
-        graph: Any,
-        units: UnitSums,
-        sums: tuple[float, int, bool],
-        bounds: SizeBounds,
-        core: Core | None,
-        unit: Index,
-    ) -> None:
-        """`sums`: the constant of the objective, the features, whether it is cosines."""
-        self.constant, self.d, self.cosine = sums
-        self.borders = BorderMoves(None if graph is None else Adjacency.of(graph), units, self.cosine)
-        self.units, self.bounds, self.core, self.unit = units, bounds, core, unit
-
-    def run(
-        self, start: Labels, refine: bool, max_iter: int, step: Callable[[float], bool]
-    ) -> SimpleNamespace:
-        """Sweep from labels of the units; `labels` and how they were found."""
-        k = len(self.bounds.low)
-        clusters = clusters_of(self.units, start, self.d, self.bounds.low, self.bounds.high)
-        vetoes = vetoes_of(self.core, self.unit, clusters.labels, k)
-        history, at_rest = [self.constant - total_worth(clusters, self.cosine)], not refine
-        while not at_rest and len(history) <= max_iter:
-            at_rest = not self.borders.sweep(clusters, vetoes)
-            history.append(self.constant - total_worth(clusters, self.cosine))
-            if step(history[-1]):
-                break
-        told = {"history": np.array(history), "n_iter": len(history) - 1, "converged": at_rest}
-        return SimpleNamespace(labels=clusters.labels, k=k, missed=0.0, objective=history[-1], **told)
 
 
 @kernel

@@ -82,9 +82,16 @@ def _apart(u: int, v: int, units: UnitSums) -> float:
 
 @kernel
 def span(
-    start: int, a: int, b: int, adjacency: Adjacency, units: UnitSums, labels: Any, room: TreeRoom
+    start: int,
+    a: int,
+    b: int,
+    light: bool,
+    adjacency: Adjacency,
+    units: UnitSums,
+    labels: Any,
+    room: TreeRoom,
 ) -> int:
-    """Span the units of two clusters by a random tree of light edges; how many there are; writes `room`."""
+    """Span the units of two clusters by a random tree, of light edges or any; how many; writes `room`."""
     push(0.0, -1, start, room.heap)
     n = 0
     while room.heap.size[0] > 0:
@@ -101,7 +108,7 @@ def span(
         for e in range(adjacency.indptr[u], adjacency.indptr[u + 1]):
             v = adjacency.indices[e]
             if room.place[v] < 0 and (labels[v] == a or labels[v] == b):
-                push(_drawn(room) * _apart(u, v, units), n, v, room.heap)
+                push(_drawn(room) * (_apart(u, v, units) if light else 1.0), n, v, room.heap)
         n += 1
     for i in range(n):
         room.place[room.order[i]] = -1
@@ -131,7 +138,9 @@ def recut(
 
     The best cut misses bounds by least, then is worth most; `clusters` and `room` are written.
     """
-    n = span(start, a, b, adjacency, units, clusters.labels, room)
+    # trees of light edges alone leave out some cuts nearly always, and among these may be the only legal ones
+    light = what == LOWER or _drawn(room) < 0.5
+    n = span(start, a, b, light, adjacency, units, clusters.labels, room)
     d = room.sums.shape[1]
     best, best_first, best_excess, best_worth = 0, a, np.inf, 0.0
     alike = clusters.low[a] == clusters.low[b] and clusters.high[a] == clusters.high[b]

@@ -1,30 +1,29 @@
 """Connected clusters within bounds on their load, or as many as a least load allows.
 
-No cluster spans two islands, so each island is done by itself, once the clusters are shared out. A start is
-given, or cut off the leaves of random spanning trees as soon as a part is full. Pairs of neighbours are then
-re-cut along random trees: whatever misses the bounds by less is taken until they hold, and from then on what
-lowers the objective, in turns with moves of single units on the borders.
+No cluster spans two islands, so clusters are shared out among them first. A start is given, or cut off the
+leaves of random spanning trees as soon as a part is full. Pairs of neighbours are then re-cut along random
+trees: whatever misses the bounds by less is taken until they hold, and from then on what lowers the
+objective, in turns with moves of single units on the borders.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from coterie._arrays import Floats, Index, Labels
-from coterie._words import count_of, format_number, listed
 from coterie.adjacency import islands
+from coterie.assign._core import Core
 from coterie.assign._sizes import SizeBounds
 from coterie.exceptions import InfeasibleConstraintsError
 from coterie.graph._connected.border_moves import BorderMoves, vetoes_of
 from coterie.graph._connected.leaving import Adjacency
 from coterie.graph._connected.recut import ANY, EXPLORE, LOWER, TreeRoom, cut_tree, recut, recut_pairs
+from coterie.graph._connected.sharing import ROUNDING, share_out
 from coterie.graph._connected.units import (
     ClusterSums,
     UnitSums,
@@ -34,157 +33,305 @@ from coterie.graph._connected.units import (
     total_worth,
 )
 
-# Random trees of which the one with most parts is kept; re-cuts in search of one part more, and of bounds for
-# each cluster, with so many between two looks whether they hold; and random starts where they do not.
-_TREES, _MORE, _PER_CLUSTER, _SLICE, _AGAIN = 200, 2_000, 250, 50, 4
+# Random trees of which the one with most parts is kept; re-cuts in search of one part more, which look at so
+# many units in all; re-cuts in search of bounds for each cluster, with so many between two looks whether they
+# hold; and random starts, and other shares of the islands, where they do not.
+_TREES, _MORE, _MOST_LOOKS, _PER_CLUSTER, _SLICE, _AGAIN, _SHARES = 200, 2_000, 5_000_000, 250, 50, 4, 20
 # A round re-cuts so many pairs a cluster; the last one gains less than this share of the objective.
 _ROUND, _LITTLE = 10, 1e-3
-# Of the load: what loads miss a bound by only because their sum is rounded.
-_ROUNDING = 1e-9
 
 
-class Region:
-    """A connected graph of units: search of clusters within bounds on it."""
+class Regions:
+    """Units on a graph, and clusters of them within bounds; `graph` None: everybody is a neighbour.
+
+    `unit`: of each item; `sums`: the constant of the objective, the features, whether it is cosines; `k`
+    None: as many as can be. With a `core`, of other constraints than must-links, or without a graph, units
+    move, and nothing is re-cut.
+    """
 
     def __init__(
-        self, graph: Any, units: UnitSums, constant: float, d: int, cosine: bool, rng: np.random.RandomState
+        self,
+        graph: Any,
+        units: UnitSums,
+        unit: Index,
+        sums: tuple[float, int, bool],
+        bounds: SizeBounds,
+        k: int | None,
+        rng: np.random.RandomState,
+        core: Core | None,
     ) -> None:
-        """`constant` is that of the objective, of all units of the graph and of others."""
-        self.units, self.d, self.cosine, self.rng, self.constant = units, d, cosine, rng, constant
-        self.adjacency = Adjacency.of(graph)
-        upper = sparse.triu(graph).tocoo()
-        self.ends = np.column_stack([upper.row, upper.col]).astype(np.int64)
-        self.room = TreeRoom.of(self.adjacency, d, int(rng.randint(2**31 - 1)))
-        self.borders = BorderMoves(self.adjacency, units, cosine)
+        self.constant, self.d, self.cosine = sums
+        self.unit, self.bounds, self.k, self.rng, self.core = unit, bounds, k, rng, core
+        # a power of two: loads stay exact, and their squares in range
+        power = -int(np.frexp(bounds.total)[1])
+        self.units = units._replace(load=np.ldexp(units.load, power))
+        self.low, self.high = np.ldexp(bounds.low, power), np.ldexp(bounds.high, power)
+        adjacency = None if graph is None else Adjacency.of(graph)
+        self.borders = BorderMoves(adjacency, self.units, self.cosine)
+        self.recuts = graph is not None and core is None
+        if self.recuts:
+            self.island = islands(graph)[1].astype(np.int64)
+            self.nodes = np.split(
+                np.argsort(self.island, kind="stable"), np.cumsum(np.bincount(self.island))[:-1]
+            )
+            upper = sparse.triu(graph).tocoo()
+            self.ends = np.column_stack([upper.row, upper.col]).astype(np.int64)
+            self.room = TreeRoom.of(self.borders.adjacency, self.d, int(rng.randint(2**31 - 1)))
+
+    def run(self, start: Any, refine: bool, max_iter: int, step: Callable[[float], bool]) -> SimpleNamespace:
+        """Clusters from those of `start`, or from random trees: `labels` of the units, and what it took."""
+        if not self.recuts:
+            clusters = self._clusters(start)
+        else:
+            clusters = self._most() if self.k is None else self._fixed(start)
+        missed = total_missed(clusters) if self._misses(clusters).any() else 0.0
+        history, n_iter, at_rest = [self._value(clusters)], 0, True
+        if refine:
+            history, n_iter, at_rest = self._lower(clusters, max_iter, step)
+        return SimpleNamespace(
+            labels=clusters.labels,
+            k=len(clusters.low),
+            missed=missed,
+            objective=history[-1],
+            history=np.array(history),
+            n_iter=n_iter,
+            converged=at_rest and not missed,
+        )
+
+    # ---- clusters, and what they miss -----------------------------------------------------------------
+
+    def _clusters(self, labels: Any, low: Any = None, high: Any = None) -> ClusterSums:
+        low, high = (self.low if low is None else low), (self.high if high is None else high)
+        return clusters_of(self.units, labels, self.d, low.copy(), high.copy())
+
+    def _value(self, clusters: ClusterSums) -> float:
+        return self.constant - total_worth(clusters, self.cosine)
+
+    def _misses(self, clusters: ClusterSums) -> Any:
+        """Which clusters miss a bound."""
+        load, low, high = clusters.load, clusters.low, clusters.high
+        return (load < low * (1 - ROUNDING)) | (load > high * (1 + ROUNDING))
+
+    def _failing(self, clusters: ClusterSums) -> Index:
+        """The islands on which a cluster misses a bound."""
+        labels = clusters.labels
+        inside = np.flatnonzero(labels >= 0)
+        return np.unique(self.island[inside[self._misses(clusters)[labels[inside]]]])
+
+    def _args(self, clusters: ClusterSums) -> tuple[Any, ...]:
+        """What a re-cut is called with behind the clusters and what it may do."""
+        return (
+            self.borders.adjacency, self.units, clusters, self.room, self.cosine, self.borders.tolerance
+        )  # fmt: skip
 
     # ---- starts ---------------------------------------------------------------------------------------
 
-    def start(self, k: int, low: Floats, high: Floats) -> Labels:
-        """Labels of k parts from a random tree, of which each should suit a bound."""
-        n, total = len(self.units.load), float(self.units.load.sum())
-        labels = np.full(n, -1, dtype=np.int32)
-        targets = np.sort(_levels(low, high, total))[: k - 1]
-        cut_tree(self.rng.randint(n), targets, self.adjacency, self.units, labels, self.room)
-        return self.split(labels, k)
+    def _fixed(self, start: Any) -> ClusterSums:
+        """k clusters, within the bounds if that was found."""
+        k, count = len(self.low), np.bincount(self.island)
+        wanted = np.rint(k * count / count.sum())
+        if start is not None:
+            of_cluster = np.unique(self.island * np.int64(k) + start) // k
+            wanted = np.bincount(of_cluster, minlength=len(count))
+            if not self.bounds.bind:
+                return self._clusters(start)
+        fewest, most = np.ones(len(count)), count.astype(np.float64)
+        shares = self._share_out(wanted.astype(float), fewest, most)
+        labels = np.full(len(self.island), -1, dtype=np.int32)
+        given = [start is not None and len(own) == wanted[i] for i, own in enumerate(shares)]
+        for i in np.flatnonzero(given):
+            labels[self.nodes[i]] = shares[i][np.unique(start[self.nodes[i]], return_inverse=True)[1]]
+        drawn = np.flatnonzero(~np.array(given))
+        clusters = self._met(self._anew(labels, shares, drawn, np.arange(len(count))), shares)
+        best, left = clusters, _SHARES
+        while left and len(count) > 1 and len(failing := self._failing(clusters)):
+            # one cluster fewer where loads are too light, one more where they are too heavy; or, where bounds
+            # differ, only other ones
+            for i in [] if left % 2 and self.bounds.by_cluster(k) else failing:
+                load, own = clusters.load[shares[i]], shares[i]
+                short, over = self.low[own] - load, load - self.high[own]
+                light = np.maximum(short, 0.0).sum() >= np.maximum(over, 0.0).sum()
+                (most if light else fewest)[i] = len(own) - 1 if light else len(own) + 1
+            before, left = shares, left - 1
+            try:
+                shares = self._share_out(np.array([len(own) for own in shares]), fewest, most)
+            except InfeasibleConstraintsError:
+                break  # this is no proof: it was not found
+            pairs = zip(before, shares, strict=True)
+            changed = np.flatnonzero([not np.array_equal(old, new) for old, new in pairs])
+            clusters = self._met(self._anew(clusters.labels, shares, changed), shares)
+            best = clusters if total_missed(clusters) < total_missed(best) else best
+        return best
 
-    def split(self, labels: Labels, k: int) -> Labels:
-        """Labels with k parts: the largest are parted in two as evenly as a random tree allows."""
-        for n_parts in range(int(labels.max()) + 1, k):
-            load = np.where(np.bincount(labels) > 1, np.bincount(labels, self.units.load), -1.0)
-            a = int(np.argmax(load))
-            half = np.full(n_parts + 1, load[a] / 2)
-            clusters = clusters_of(self.units, labels, self.d, half, half)
-            args = self.adjacency, self.units, clusters, self.room, self.cosine, self.borders.tolerance
-            recut(int(np.argmax(labels == a)), a, n_parts, ANY, *args)
-            labels = clusters.labels
-        return labels
+    def _share_out(self, wanted: Any, fewest: Floats, most: Floats) -> list[Index]:
+        if len(fewest) == 1:
+            return [np.arange(len(self.low))]
+        load = np.bincount(self.island, self.units.load).astype(np.float64)
+        return share_out(self.low, self.high, load, wanted, fewest, most, self.bounds.total, self.rng)
 
-    def most(self, low: float, high: float) -> ClusterSums:
-        """As many parts of at least this load as were found; with a largest load it may be missed."""
-        n, total = len(self.units.load), float(self.units.load.sum())
-        most = max(1, min(n, int(total / low * (1 + _ROUNDING))))
-        least = max(1, int(np.ceil(total / high * (1 - _ROUNDING))))
-        best, full = np.zeros(n, dtype=np.int32), 0
-        targets = np.full(most, low * (1 - _ROUNDING))
-        for _ in range(_TREES if most > 1 else 0):
-            labels = np.full(n, -1, dtype=np.int32)
-            found = cut_tree(self.rng.randint(n), targets, self.adjacency, self.units, labels, self.room)
-            if found > full:
-                best, full = labels, found
-            if full == most:
-                break
-        best, full = self._with_rest(best, full), max(1, full)
-        clusters = self._within(best, full, low, high)
-        met = self.meet(clusters, _MORE)
-        # more parts are lighter, too; fewer are only looked at if none of these met a largest load
-        for k in range(full + 1, most + 1):
-            more = self._within(self.split(clusters.labels, k), k, low, high)
-            if self.meet(more, _MORE):
-                clusters, met = more, True
-            elif met:
-                break
-        for k in range(full - 1, least - 1, -1):
-            if met:
-                break
-            fewer = self._within(self.start(k, np.full(k, low), np.full(k, high)), k, low, high)
-            if self.meet(fewer, _MORE):
-                clusters, met = fewer, True
+    def _anew(
+        self, labels: Labels, shares: list[Index], which: Index, fitted: Index | None = None
+    ) -> ClusterSums:
+        """Clusters of which those of some islands come from random trees, one for each number they share.
+
+        There (and on islands that are to be `fitted`) large parts get large bounds.
+        """
+        labels, by_cluster = labels.copy(), self.bounds.by_cluster(len(self.low))
+        for i in which:
+            nodes, own = self.nodes[i], shares[i]
+            load = self.units.load[nodes]
+            targets = np.sort(_levels(self.low[own], self.high[own], float(load.sum())))[:-1]
+            labels[nodes] = own[self._cut(nodes, targets)[0]]
+        clusters = self._clusters(labels)
+        for i in which:
+            self._split(clusters, shares[i])
+        if by_cluster:
+            labels = clusters.labels.copy()
+            for i in which if fitted is None else fitted:
+                nodes, own = self.nodes[i], shares[i]
+                rank = np.empty(len(self.low), dtype=np.int64)
+                rank[own[np.argsort(clusters.load[own], kind="stable")]] = np.arange(len(own))
+                room = np.lexsort((np.minimum(self.high[own], 1.0), self.low[own]))
+                labels[nodes] = own[room][rank[labels[nodes]]]
+            clusters = self._clusters(labels)
         return clusters
 
-    def _within(self, labels: Labels, k: int, low: float, high: float) -> ClusterSums:
-        return clusters_of(self.units, labels, self.d, np.full(k, low), np.full(k, high))
+    def _cut(self, nodes: Index, targets: Floats) -> tuple[Labels, int]:
+        """Parts of an island from a random tree, and how many of them reached their targets."""
+        labels = np.full(len(self.island), -1, dtype=np.int32)
+        root = int(nodes[self.rng.randint(len(nodes))])
+        full = cut_tree(root, targets, self.borders.adjacency, self.units, labels, self.room)
+        return labels[nodes], full
 
-    def _with_rest(self, labels: Labels, full: int) -> Labels:
-        """What is too light to be a part goes to a neighbouring one."""
-        rest = labels >= full
+    def _split(self, clusters: ClusterSums, own: Index) -> None:
+        """Part the heaviest of some clusters in two until none is empty, as evenly as a tree allows."""
+        for b in own[clusters.n_units[own] == 0].tolist():
+            a = int(own[np.argmax(np.where(clusters.n_units[own] > 1, clusters.load[own], -1.0))])
+            bounds = clusters.low[[a, b]], clusters.high[[a, b]]
+            clusters.low[[a, b]] = clusters.high[[a, b]] = clusters.load[a] / 2
+            recut(int(np.argmax(clusters.labels == a)), a, b, ANY, *self._args(clusters))
+            clusters.low[[a, b]], clusters.high[[a, b]] = bounds
+
+    # ---- as many as can be ----------------------------------------------------------------------------
+
+    def _most(self) -> ClusterSums:
+        """As many clusters as were found on each island."""
+        labels, at = np.empty(len(self.island), dtype=np.int32), 0
+        for nodes in self.nodes:
+            part = self._most_on(nodes)
+            labels[nodes] = at + part
+            at += int(part.max()) + 1
+        return self._clusters(labels, np.full(at, self.low[0]), np.full(at, self.high[0]))
+
+    def _most_on(self, nodes: Index) -> Labels:
+        """As many parts of at least the least load as were found; with a largest load it may be missed."""
+        low, high, total = float(self.low[0]), float(self.high[0]), float(self.units.load[nodes].sum())
+        most = max(1, min(len(nodes), int(total / low * (1 + ROUNDING))))
+        least = max(1, int(np.ceil(total / high * (1 - ROUNDING))))
+        best, full = np.zeros(len(nodes), dtype=np.int32), 0
+        if most == 1:
+            return best
+        for _ in range(_TREES):
+            part, found = self._cut(nodes, np.full(most, low * (1 - ROUNDING)))
+            if found > full:
+                best, full = part, found
+            if full == most:
+                break
+        labels = np.full(len(self.island), -1, dtype=np.int32)
+        labels[nodes] = best
+        rest = labels >= max(1, full)  # what is too light to be a part goes to a neighbouring one
         if full and rest.any():
-            i, j = self.ends[rest[self.ends[:, 0]] != rest[self.ends[:, 1]]][0]
+            i, j = self.ends[(labels[self.ends] >= 0).all(axis=1) & (rest[self.ends].sum(axis=1) == 1)][0]
             labels[rest] = labels[j if rest[i] else i]
-        return labels
+
+        def parts(labels: Labels, k: int) -> ClusterSums:
+            clusters = self._clusters(labels, np.full(k, low), np.full(k, high))
+            self._split(clusters, np.arange(k))
+            return clusters
+
+        k = max(1, full)
+        clusters = parts(labels, k)
+        met = self._meet(clusters, _MORE)
+        # more parts are lighter, too; fewer are only looked at if none of these met a largest load
+        for more in range(k + 1, most + 1):
+            tried = parts(clusters.labels, more)
+            if self._meet(tried, _MORE):
+                clusters, met = tried, True
+            elif met:
+                break
+        for fewer in range(k - 1, least - 1, -1):
+            if met:
+                break
+            levels = _levels(np.full(fewer, low), np.full(fewer, high), total)
+            labels[nodes] = self._cut(nodes, levels[:-1])[0]
+            tried = parts(labels, fewer)
+            if met := self._meet(tried, _MORE):
+                clusters = tried
+        return clusters.labels[nodes]
 
     # ---- search ---------------------------------------------------------------------------------------
 
-    def meet(self, clusters: ClusterSums, tries: int) -> bool:
-        """Re-cut until the bounds hold; whether they do. `clusters` is written."""
-        allowed = (_ROUNDING * float(self.units.load.sum())) ** 2
-        while total_missed(clusters) > allowed and tries > 0:
-            self._recut_pairs(_SLICE, EXPLORE, clusters)
-            tries -= _SLICE
-        refresh(self.units, clusters)
-        return total_missed(clusters) <= allowed
-
-    def met(self, clusters: ClusterSums, low: Floats, high: Floats) -> ClusterSums:
+    def _met(self, clusters: ClusterSums, shares: list[Index]) -> ClusterSums:
         """Clusters within bounds, from these or from random starts; if none were found, the nearest to it."""
-        tries = _PER_CLUSTER * len(low)
+        self._meet(clusters)
         for _ in range(_AGAIN):
-            if self.meet(clusters, tries):
+            failing = self._failing(clusters)
+            if not len(failing):
                 break
-            labels = _fitted(self.units, self.start(len(low), low, high), low, high)
-            other = clusters_of(self.units, labels, self.d, low, high)
-            if self.meet(other, tries) or total_missed(other) < total_missed(clusters):
-                clusters = other
+            other = self._anew(clusters.labels, shares, failing)
+            self._meet(other)
+            labels = clusters.labels.copy()
+            for i in failing:
+                old, new = (total_missed(one, shares[i]) for one in (clusters, other))
+                if new < old:
+                    labels[self.nodes[i]] = other.labels[self.nodes[i]]
+            clusters = self._clusters(labels)
         return clusters
 
-    def lower(
-        self, clusters: ClusterSums, step: Callable[[float], bool], max_iter: int
-    ) -> tuple[list[float], bool]:
-        """Lower the objective; its values, and whether they came to rest. `clusters` is written."""
-        k, n = len(clusters.low), len(self.units.load)
-        vetoes = vetoes_of(None, np.arange(n), clusters.labels, k)
-        values = [self.constant - total_worth(clusters, self.cosine)]
-        for _ in range(max_iter):
-            self.borders.sweep(clusters, vetoes)
-            values.append(self.constant - total_worth(clusters, self.cosine))
-            self._recut_pairs(_ROUND * k, LOWER, clusters)
-            refresh(self.units, clusters)
-            values.append(self.constant - total_worth(clusters, self.cosine))
-            stop = step(values[-1])
-            if values[-3] - values[-1] <= _LITTLE * values[-3]:
-                return values, True
-            if stop:
+    def _meet(self, clusters: ClusterSums, tries: int | None = None) -> bool:
+        """Re-cut until the bounds hold; whether they do. `clusters` is written."""
+        failing = np.zeros(len(self.nodes), dtype=bool)
+        failing[self._failing(clusters)] = True
+        inside = failing[self.island]
+        ends = self.ends[inside[self.ends[:, 0]]]
+        k = len(np.unique(clusters.labels[inside]))
+        if tries is None:
+            tries = _PER_CLUSTER * k
+        else:
+            tries = min(tries, max(_SLICE, _MOST_LOOKS * k // (2 * max(1, int(inside.sum())))))
+        while self._misses(clusters).any() and tries > 0:
+            self._recut_pairs(_SLICE, EXPLORE, clusters, ends)
+            tries -= _SLICE
+        refresh(self.units, clusters)
+        return not self._misses(clusters).any()
+
+    def _lower(
+        self, clusters: ClusterSums, max_iter: int, step: Callable[[float], bool]
+    ) -> tuple[list[float], int, bool]:
+        """Lower the objective: its values, rounds, and whether they came to rest. `clusters` is written."""
+        k, values, n_iter, at_rest = len(clusters.low), [self._value(clusters)], 0, False
+        vetoes = vetoes_of(self.core, self.unit, clusters.labels, k)
+        if self.recuts:
+            alone = np.bincount(self.island[np.unique(clusters.labels, return_index=True)[1]]) < 2
+            ends = self.ends[~alone[self.island[self.ends[:, 0]]]]
+        while not at_rest and n_iter < max_iter and k > 1:
+            before, n_iter = values[-1], n_iter + 1
+            n_moved = self.borders.sweep(clusters, vetoes)
+            values.append(self._value(clusters))
+            at_rest = not n_moved
+            if self.recuts:
+                self._recut_pairs(_ROUND * k, LOWER, clusters, ends)
+                refresh(self.units, clusters)
+                values.append(self._value(clusters))
+                at_rest = before - values[-1] <= _LITTLE * before
+            if step(values[-1]):
                 break
-        return values, False
+        return values, n_iter, at_rest or k == 1
 
-    def _recut_pairs(self, tries: int, what: int, clusters: ClusterSums) -> None:
-        if not len(self.ends) or len(clusters.low) == 1:
-            return
-        left = np.array([tries])
-        args = self.adjacency, self.units, clusters, self.room, self.cosine, self.borders.tolerance
+    def _recut_pairs(self, tries: int, what: int, clusters: ClusterSums, ends: Any) -> None:
+        left = np.array([tries if len(ends) else 0])
         while left[0] > 0:
-            recut_pairs(left, what, self.ends, *args)
-
-
-def _fitted(units: UnitSums, labels: Labels, low: Floats, high: Floats) -> Labels:
-    """The same parts, numbered so that large ones have large bounds."""
-    load = np.bincount(labels, units.load, len(low))
-    number = np.empty(len(low), dtype=np.int32)
-    number[np.argsort(load, kind="stable")] = np.lexsort((np.minimum(high, load.sum()), low))
-    return number[labels]
-
-
-def _of_all(step: Callable[[float], bool], others: float, value: float) -> bool:
-    """Tell the objective of all islands."""
-    return step(value - others)
+            recut_pairs(left, what, ends, *self._args(clusters))
 
 
 def _levels(low: Floats, high: Floats, total: float) -> Floats:
@@ -197,176 +344,3 @@ def _levels(low: Floats, high: Floats, total: float) -> Floats:
         else:
             above = level
     return np.clip(below, low, high)
-
-
-# ---- islands ------------------------------------------------------------------------------------------
-
-
-class Regions:
-    """All islands of a graph: their clusters together keep to the bounds."""
-
-    def __init__(
-        self,
-        graph: Any,
-        units: UnitSums,
-        sums: tuple[float, int, bool],
-        bounds: SizeBounds,
-        k: int | None,
-        rng: np.random.RandomState,
-    ) -> None:
-        """`sums`: the constant of the objective, the features, whether it is cosines; `k` None: most."""
-        self.constant, self.d, self.cosine = sums
-        self.bounds, self.k, self.n_units = bounds, k, len(units.load)
-        parts = parts_of(graph, units, self.d)
-        self.nodes = [nodes for nodes, _, _ in parts]
-        self.regions = [Region(some, held, *sums, rng) for _, some, held in parts]
-        self.load = np.array([float(held.load.sum()) for _, _, held in parts])
-
-    def run(self, start: Any, refine: bool, max_iter: int, step: Callable[[float], bool]) -> SimpleNamespace:
-        """Clusters from those of `start`, or from random trees: `labels` of the units, and what it took."""
-        labels, at, missed, n_iter, converged = np.empty(self.n_units, dtype=np.int32), 0, 0.0, 0, True
-        found = self._most() if self.k is None else self._fixed(start)
-        worth = [total_worth(clusters, self.cosine) for clusters, _ in found]
-        history = [self.constant - sum(worth)]
-        for i, (region, (clusters, number)) in enumerate(zip(self.regions, found, strict=True)):
-            if refine and (len(clusters.low) > 1):
-                others = sum(worth) - worth[i]
-                values, at_rest = region.lower(clusters, partial(_of_all, step, others), max_iter)
-                history += [value - others for value in values[1:]]
-                worth[i] = total_worth(clusters, self.cosine)
-                n_iter, converged = max(n_iter, len(values) // 2), converged and at_rest
-            labels[self.nodes[i]] = number[clusters.labels]
-            missed += total_missed(clusters)
-            at += len(clusters.low)
-        allowed = (_ROUNDING * self.bounds.total) ** 2
-        return SimpleNamespace(
-            labels=labels,
-            k=at,
-            missed=missed if missed > allowed else 0.0,
-            objective=history[-1],
-            history=np.array(history),
-            n_iter=n_iter,
-            converged=converged and missed <= allowed,
-        )
-
-    def _most(self) -> list[tuple[ClusterSums, Index]]:
-        low, high = float(self.bounds.low[0]), float(self.bounds.high[0])
-        found, at = [], 0
-        for region in self.regions:
-            clusters = region.most(low, high)
-            found.append((clusters, at + np.arange(len(clusters.low))))
-            at += len(clusters.low)
-        return found
-
-    def _fixed(self, start: Any) -> list[tuple[ClusterSums, Index]]:
-        low, high, found = self.bounds.low, self.bounds.high, []
-        count = np.array([len(nodes) for nodes in self.nodes])
-        if start is None:
-            wanted = np.rint(len(low) * count / count.sum())
-        else:
-            given = [np.unique(start[nodes], return_inverse=True) for nodes in self.nodes]
-            wanted = np.array([len(numbers) for numbers, _ in given])
-        if start is not None and not self.bounds.bind:
-            shares = [numbers for numbers, _ in given]
-        elif len(self.nodes) == 1:
-            shares = [np.arange(len(low))]
-        else:
-            shares = share_out(self.bounds, self.load, count, wanted)
-        for i, (region, number) in enumerate(zip(self.regions, shares, strict=True)):
-            own = low[number], high[number]
-            if start is not None and len(number) == wanted[i]:
-                labels = given[i][1].astype(np.int32)
-            else:
-                labels = region.start(len(number), *own)
-            if self.bounds.by_cluster(len(low)):
-                labels = _fitted(region.units, labels, *own)
-            clusters = clusters_of(region.units, labels, self.d, *own)
-            if self.bounds.bind:
-                clusters = region.met(clusters, *own)
-            found.append((clusters, number))
-        return found
-
-
-def share_out(bounds: SizeBounds, load: Floats, count: Index, wanted: Index) -> list[Index]:
-    """Which clusters each island gets, by whole numbers; raises if none can be right.
-
-    Parameters
-    ----------
-    bounds : SizeBounds
-        The bounds of each cluster.
-    load, count, wanted : arrays of shape (n_islands,)
-        Load and units of each island, and how many clusters it should have, if that can be.
-    """
-    low, high = bounds.low, bounds.high
-    kinds, kind, many = np.unique(
-        np.column_stack([low, high]), axis=0, return_inverse=True, return_counts=True
-    )
-    n, c = len(load), len(kinds)
-    rounding = _ROUNDING * bounds.total
-    # y[i, c] clusters of a kind on an island, then by how many their number differs from what is wanted
-    on_island = sparse.kron(sparse.eye(n), np.ones((1, c)))
-    of_kind = sparse.kron(np.ones((1, n)), sparse.eye(c))
-    none, away = sparse.csr_array((c, n)), sparse.eye(n)
-    limits = [
-        LinearConstraint(sparse.hstack([of_kind, none]), many, many),
-        LinearConstraint(sparse.hstack([on_island, 0 * away]), 1, np.maximum(count, 1)),
-        LinearConstraint(
-            sparse.hstack([on_island @ sparse.diags_array(np.tile(kinds[:, 0], n)), 0 * away]),
-            -np.inf,
-            load + rounding,
-        ),
-        LinearConstraint(
-            sparse.hstack([on_island @ sparse.diags_array(np.tile(kinds[:, 1], n)), 0 * away]),
-            load - rounding,
-            np.inf,
-        ),
-        LinearConstraint(sparse.hstack([on_island, -away]), -np.inf, wanted),
-        LinearConstraint(sparse.hstack([on_island, away]), wanted, np.inf),
-    ]
-    cost = np.append(np.zeros(n * c), np.ones(n))
-    whole = np.append(np.ones(n * c), np.zeros(n))
-    found = milp(cost, constraints=limits, integrality=whole, bounds=Bounds(0, np.inf))
-    if found.x is None:
-        raise InfeasibleConstraintsError(
-            f"the connectivity has {count_of(n, 'island')}, with loads of "
-            f"{listed([format_number(one) for one in np.sort(load)[::-1]])}: {count_of(len(low), 'cluster')} "
-            f"of {_range(low, high, bounds.total)} cannot fill them exactly, and no cluster spans two "
-            "islands. Widen size_min and size_max, ask for another number of clusters, or add edges between "
-            "the islands."
-        )
-    number = np.rint(found.x[: n * c]).astype(np.int64).reshape(n, c)
-    of = [np.flatnonzero(kind.ravel() == one) for one in range(c)]
-    ends = np.concatenate([np.zeros((1, c), dtype=np.int64), np.cumsum(number, axis=0)])
-    return [np.sort(np.concatenate([of[j][ends[i, j] : ends[i + 1, j]] for j in range(c)])) for i in range(n)]
-
-
-def _range(low: Floats, high: Floats, total: float) -> str:
-    if (high >= total).all():
-        return f"at least {format_number(float(low.min()))}"
-    if (low <= 0).all():
-        return f"at most {format_number(float(high.max()))}"
-    return f"{format_number(float(low.min()))} to {format_number(float(high.max()))}"
-
-
-def parts_of(graph: Any, units: UnitSums, d: int) -> list[tuple[Index, Any, UnitSums]]:
-    """The islands of a graph of units: the units, the edges among them, and what is known of them."""
-    n_islands, at = islands(graph)
-    if n_islands == 1:
-        return [(np.arange(len(at)), graph, units)]
-    columns = units.columns if len(units.columns) else np.tile(np.arange(d), len(at))
-    rows = sparse.csr_array((units.data, columns, units.indptr), (len(at), d))
-    order = np.argsort(at, kind="stable")
-    graph, rows = graph[order][:, order], rows[order]
-    ends = np.concatenate([[0], np.cumsum(np.bincount(at))])
-    found = []
-    for start, stop in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
-        inside = order[start:stop]
-        some = rows[start:stop]
-        one = UnitSums(
-            some.data,
-            some.indptr.astype(np.int64),
-            some.indices.astype(np.int64) if len(units.columns) else units.columns,
-            *(known[inside] for known in (units.square, units.mass, units.load)),
-        )
-        found.append((inside, graph[start:stop, start:stop], one))
-    return found

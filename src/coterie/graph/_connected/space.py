@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import normalize
 
 from coterie._arrays import Floats, Index
 from coterie._compiled import kernel
-from coterie.base import Distances, distances_between
+from coterie.base import Distances, distances_between, unit_rows
 
 _KINDS = {"euclidean": 1, "l2": 1, "sqeuclidean": 2, "cosine": 3}
 # Looks at a pair of items each; then the best centre so far is taken. Few clusters need more than ten.
@@ -54,10 +53,17 @@ class ItemSpace(Distances):
     """Items and the distances between them; a centre is a row, or with given distances an item."""
 
     def __init__(self, X: Any, metric: Any) -> None:
-        super().__init__(normalize(X) if isinstance(metric, str) and metric == "cosine" else X, metric)
+        super().__init__(unit_rows(X) if isinstance(metric, str) and metric == "cosine" else X, metric)
         known = isinstance(metric, str) and not self.given and not sparse.issparse(X)
         self._kind = _KINDS.get(metric, 0) if known else 0
         self._rows = np.ascontiguousarray(self.X, dtype=np.float64) if self._kind else np.empty((0, 0))
+
+    def between(self, rows: Index | None, columns: Index) -> Floats:
+        """Distances from some items (all: None) to others; an item is at 0 from itself, zeros as well."""
+        found = super().between(rows, columns)
+        if isinstance(self.metric, str) and self.metric == "cosine":
+            found[(np.arange(self.n) if rows is None else rows)[:, None] == columns] = 0.0
+        return found
 
     def centres_at(self, nodes: Index) -> Any:
         """Items as centres."""
@@ -86,7 +92,7 @@ class ItemSpace(Distances):
             table = np.ascontiguousarray(self.to_centres(slice(None), centres))
             return Keys(0, self._rows, np.empty((0, 0)), table)
         if self._kind == 3:
-            centres = normalize(centres)
+            centres = unit_rows(centres)
         return Keys(self._kind, self._rows, np.ascontiguousarray(centres, dtype=np.float64), np.empty((0, 0)))
 
     def move_centre(self, keys: Keys, j: int, node: int) -> None:

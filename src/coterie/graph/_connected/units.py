@@ -120,10 +120,10 @@ def total_worth(clusters: ClusterSums, cosine: bool) -> float:
     return float((clusters.square / np.maximum(clusters.mass, 1.0)).sum())
 
 
-def total_missed(clusters: ClusterSums) -> float:
-    """By how much loads miss their bounds, squared and added up."""
+def total_missed(clusters: ClusterSums, which: Any = slice(None)) -> float:
+    """By how much the loads of some clusters miss their bounds, squared and added up."""
     under, over = clusters.low - clusters.load, clusters.load - clusters.high
-    return float((np.maximum(np.maximum(under, over), 0.0) ** 2).sum())
+    return float((np.maximum(np.maximum(under, over), 0.0)[which] ** 2).sum())
 
 
 @kernel(inline=True)
