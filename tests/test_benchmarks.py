@@ -13,7 +13,8 @@ from sklearn.utils import Bunch
 import coterie
 from benchmarks import commits, measure, pictures, protocol, race
 from benchmarks.discover import choose, experiments
-from benchmarks.papers import ch03, ch04, ch05, ch08, ch10, ch13, ch15, curves
+from benchmarks.papers import ch03, ch04, ch05, ch08, ch10, ch12, ch13, ch15, curves
+from benchmarks.peers import connected as peer_connected
 from benchmarks.peers import correlation as peer_correlation
 from benchmarks.peers import distances as peer_distances
 from benchmarks.peers import mixture as peer_mixture
@@ -24,7 +25,10 @@ from benchmarks.scale import house, weight
 from benchmarks.scale import mixture as scale_mixture
 from benchmarks.scale import resolve as scale_resolve
 from coterie import Constraints
+from coterie.adjacency import islands, read_graph
+from coterie.graph import check_connected
 from coterie.metrics import pair_scores
+from tests.oracles import connected as connected_oracle
 
 
 def test_every_experiment_is_found_and_says_what_it_is():
@@ -559,3 +563,44 @@ def test_pictures_of_chapter_10_are_those_of_the_results(tmp_path):
         assert 20_000 < path.stat().st_size < 200_000
         assert (ch10.IMAGES / path.name).exists()
     assert len(list(tmp_path.glob("*.png"))) == 3
+
+
+def test_algorithm_2_as_printed_is_off_by_5_where_the_lemma_says_3():
+    X, edges = connected_oracle.disjoint_chain(3)
+    sets = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 1, 1], [0, 0, 1], [0, 0, 1]], dtype=bool)
+    centers = [0, 2, 4]
+    assert (np.abs(X - X[centers].T)[sets] <= 1).all()
+    labels = ch12.as_printed(sets, centers, connected_oracle.neighbours(6, edges))
+    assert labels.tolist() == [0, 0, 1, 0, 2, 0]
+    assert ch12.around(X, labels, centers) == 5
+
+
+def test_planted_regions_keep_what_is_asked_of_the_search():
+    for seed in range(6):
+        case = ch12.planted(seed)
+        held = np.bincount(case.regions, case.load)
+        assert check_connected(case.regions, case.edges)
+        assert case.low <= held.min()
+        assert held.max() <= case.high * (1 + 1e-9)
+        assert (case.regions[case.links[:, 0]] == case.regions[case.links[:, 1]]).all()
+        assert islands(read_graph(case.edges, len(case.X)))[0] == 1 + seed % 3
+
+
+def test_communities_of_chapter_12_are_whole():
+    X, graph, y = ch12.communities("S3", 1)
+    assert graph.shape == (len(y), len(y)) == (len(X), len(X))
+    assert check_connected(y, graph)
+    assert ch12.by_vote([0, 0, 1, 1, 1], [0, 0, 0, 1, 2]) == 0.8
+
+
+def test_regions_are_judged_by_their_load_and_as_wholes():
+    X, edges, load = peer_connected.lattice(6, 0)
+    assert X.mean(axis=0) == pytest.approx([0, 0], abs=1e-12)
+    assert X.std(axis=0) == pytest.approx([1, 1])
+    halves, torn = np.repeat([0, 1], 18), np.tile([0, 1], 18)
+    found = peer_connected.judged(X, edges, load, 100.0, halves)
+    assert found["legal"]
+    assert found["regions"] == 2
+    assert found["sse"] == pytest.approx(protocol.inertia(X, halves))
+    assert not peer_connected.judged(X, edges, load, 100.0, torn)["legal"]
+    assert not peer_connected.judged(X, edges, load, 10_000.0, halves)["legal"]

@@ -72,6 +72,11 @@ SETTINGS = {
     "| connectivity=near, size_min=0.9, size_max=1.1, known=None | metric='cosine', size_max=1.2, known=None",
     "ConnectedKCenter": "connectivity=near, known=None | connectivity=near, growth='rounds', known=None",
     "EMC": "| weight=0.0 | distance='shortest' | alpha=5.0, constraint_edges='both', norm='minmax'" + SOFT,
+    "ConnectedKMeans": "| connectivity=near, known='apart' | connectivity=near, init='degree', known=None"
+    "| connectivity=near, init='k-means', growth='rounds', known=None | metric='cosine', known=None"
+    "| connectivity=near, size_min=part(0.8), size_max=part(1.2), known=None",
+    "ConnectedKCenter": "known=None | connectivity=near, known=None"
+    "| connectivity=near, algorithm='netscan', init='degree', growth='rounds', known=None",
     "ConstrainedGaussianMixture": COVARIANCES
     + "| covariance_type='spherical' | sampling='point' | weights_update='uniform'",
     "PenalizedGaussianMixture": COVARIANCES

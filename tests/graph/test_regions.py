@@ -87,6 +87,16 @@ def test_as_many_regions_as_can_be(numbers):
         assert k == most
 
 
+def test_given_centres_are_one_start_of_several_within_bounds():
+    # three of the centres are on a star, which needs four clusters: one around its hub, and leaves alone
+    edges = [(0, i) for i in range(1, 10)] + [(i, i + 1) for i in range(10, 14)]
+    X = np.arange(15.0)[:, None]
+    model = ConnectedKMeans(6, connectivity=edges, init=X[[0, 3, 5, 10, 12, 14]], size_max=7, random_state=0)
+    labels = model.fit(X).labels_
+    assert np.bincount(labels).max() <= 7
+    assert pieces(read_graph(edges, 15), labels)[0] == 6
+
+
 @few_of(4, 40)
 def test_larger_maps_with_islands_links_and_loads(numbers):
     for seed in numbers:

@@ -353,7 +353,7 @@ class ConnectedKMeans(PrototypeClusterer):
 
         n_starts = self.n_init
         if n_starts == "auto":
-            drawn = by_trees if self._from_tree else isinstance(self.init, str)
+            drawn = by_trees or (isinstance(self.init, str) and not self._from_tree)
             n_starts = AUTO_STARTS if k is not None and drawn else 1
         steps = (1 if self._from_tree else 2) * self.max_iter
         return best_of_starts(self, X, run, n_starts=n_starts, max_steps=steps, better=better)[0]
