@@ -68,9 +68,6 @@ SETTINGS = {
     "| metric='cosine', memory=1000, decay='all', known=None | log_term='model', known=None",
     "SizeConstrainedBisection": "known=None | size_min=part(0.8), known=None | split='largest', known=None",
     "BalancedCut": "known=None | size_min=1.0, size_max=1.0, known=None",
-    "ConnectedKMeans": "connectivity=near, known='apart' | connectivity=near, init='degree', known=None"
-    "| connectivity=near, size_min=0.9, size_max=1.1, known=None | metric='cosine', size_max=1.2, known=None",
-    "ConnectedKCenter": "connectivity=near, known=None | connectivity=near, growth='rounds', known=None",
     "EMC": "| weight=0.0 | distance='shortest' | alpha=5.0, constraint_edges='both', norm='minmax'" + SOFT,
     "ConnectedKMeans": "| connectivity=near, known='apart' | connectivity=near, init='degree', known=None"
     "| connectivity=near, init='k-means', growth='rounds', known=None | metric='cosine', known=None"

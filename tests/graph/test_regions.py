@@ -199,6 +199,14 @@ def test_every_start_and_metric_meets_bounds():
         assert model.sizes_.max() <= 18
 
 
+def test_given_centres_keep_their_numbers():
+    X, edges = lattice(12, 0)
+    X += 6 * np.repeat([[0, 0], [1, 0], [1, 1]], 48, axis=0)
+    for seeds in ([0, 70, 140], [140, 0, 70]):
+        model = ConnectedKMeans(3, connectivity=edges, init=X[seeds], size_min=0.9, random_state=0).fit(X)
+        assert model.labels_[seeds].tolist() == [0, 1, 2]
+
+
 def test_bounds_of_each_cluster():
     X, edges = lattice(8, 0)
     model = ConnectedKMeans(
@@ -341,7 +349,7 @@ def test_a_re_cut_only_gains_and_keeps_clusters_whole():
     units, constant, d = sums_of_units(SquaredEuclidean(X), np.arange(49), np.ones(49))
     labels, room = np.repeat([0, 1, 2], [14, 14, 21]), TreeRoom.of(adjacency, d, 0)
     clusters = clusters_of(units, labels, d, np.full(3, 10.0), np.full(3, 25.0))
-    before, left = total_worth(clusters, False), np.array([60])
+    before, left = total_worth(clusters, False), np.array([60, 10**6])
     recut_pairs(left, LOWER, edges, adjacency, units, clusters, room, False, 1e-9)
     assert left[0] == 0
     assert total_worth(clusters, False) > before

@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
 from coterie._arrays import Index, Labels, by_first_occurrence
@@ -443,10 +445,14 @@ class ConnectedKMeans(PrototypeClusterer):
     def _keep_labels(self, best: Any, X: Any, known: Constraints, distortion: Distortion) -> None:
         k = self.n_clusters_ = best.k
         labels = best.labels
-        # given centres and bounds of each cluster say which is which
-        if isinstance(self.init, str) and not self._bounds.by_cluster(len(self._bounds.low)):
-            labels = by_first_occurrence(labels)
-            labels = numbers_by_label(known, labels, k)[labels]
+        # bounds of each cluster say which is which, and given centres do
+        if not self._bounds.by_cluster(len(self._bounds.low)):
+            if isinstance(self.init, str):
+                labels = by_first_occurrence(labels)
+                labels = numbers_by_label(known, labels, k)[labels]
+            elif self._bounds.bind:
+                away = cdist(distortion.centres_of(labels, k), self._given(self.init, distortion, "init"))
+                labels = linear_sum_assignment(away)[1][labels]
         self.labels_ = labels.astype(np.int32)
         if self.n_clusters is None:
             self._bounds = replace(

@@ -204,12 +204,12 @@ def recut_pairs(
     cosine: bool,
     tolerance: float,
 ) -> None:
-    """Re-cut `left[0]` pairs of neighbours, drawn by their common edges; `left` says how many are left.
+    """Re-cut pairs of neighbours, drawn by their common edges, `left[0]` or until `left[1]` units were seen.
 
     To explore, two in three pairs miss a bound. `clusters`, `room` and `left` are written.
     """
     work, n_edges = 0, ends.shape[0]
-    while left[0] > 0 and work < SLICE // 2:
+    while left[0] > 0 and left[1] > 0 and work < SLICE // 2:
         left[0] -= 1
         wanted = what == EXPLORE and 3.0 * _drawn(room) < 2.0
         at, a, b = int(_drawn(room) * n_edges) % n_edges, clusters.labels[0] + 0, clusters.labels[0] + 0
@@ -224,7 +224,9 @@ def recut_pairs(
             ):
                 break
         if a != b:
-            work += 20 * recut(ends[at, 0], a, b, what, adjacency, units, clusters, room, cosine, tolerance)
+            seen = recut(ends[at, 0], a, b, what, adjacency, units, clusters, room, cosine, tolerance)
+            work += 20 * seen
+            left[1] -= seen
 
 
 @kernel

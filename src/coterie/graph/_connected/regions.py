@@ -39,6 +39,7 @@ from coterie.graph._connected.units import (
 _TREES, _MORE, _MOST_LOOKS, _PER_CLUSTER, _SLICE, _AGAIN, _SHARES = 200, 2_000, 5_000_000, 250, 50, 4, 20
 # A round re-cuts so many pairs a cluster; the last one gains less than this share of the objective.
 _ROUND, _LITTLE = 10, 1e-3
+_NO_END = 2**62
 
 
 class Regions:
@@ -295,12 +296,10 @@ class Regions:
         inside = failing[self.island]
         ends = self.ends[inside[self.ends[:, 0]]]
         k = len(np.unique(clusters.labels[inside]))
-        if tries is None:
-            tries = _PER_CLUSTER * k
-        else:
-            tries = min(tries, max(_SLICE, _MOST_LOOKS * k // (2 * max(1, int(inside.sum())))))
-        while self._misses(clusters).any() and tries > 0:
-            self._recut_pairs(_SLICE, EXPLORE, clusters, ends)
+        # so many re-cuts; in search of one part more not without end, where parts are large
+        tries, looks = (_PER_CLUSTER * k, _NO_END) if tries is None else (tries, _MOST_LOOKS)
+        while tries > 0 < looks and self._misses(clusters).any():
+            looks = self._recut_pairs(_SLICE, looks, EXPLORE, clusters, ends)
             tries -= _SLICE
         refresh(self.units, clusters)
         return not self._misses(clusters).any()
@@ -320,7 +319,9 @@ class Regions:
             values.append(self._value(clusters))
             at_rest = not n_moved
             if self.recuts:
-                self._recut_pairs(_ROUND * k, LOWER, clusters, ends)
+                # large clusters have more common edges: they are not looked at more often than all alike
+                looks = 2 * _ROUND * len(clusters.labels)
+                self._recut_pairs(_ROUND * k, looks, LOWER, clusters, ends)
                 refresh(self.units, clusters)
                 values.append(self._value(clusters))
                 at_rest = before - values[-1] <= _LITTLE * before
@@ -328,10 +329,12 @@ class Regions:
                 break
         return values, n_iter, at_rest or k == 1
 
-    def _recut_pairs(self, tries: int, what: int, clusters: ClusterSums, ends: Any) -> None:
-        left = np.array([tries if len(ends) else 0])
-        while left[0] > 0:
+    def _recut_pairs(self, tries: int, looks: int, what: int, clusters: ClusterSums, ends: Any) -> int:
+        """Re-cut so many pairs, or until so many units were looked at; how many are left of these."""
+        left = np.array([tries if len(ends) else 0, looks])
+        while (left > 0).all():
             recut_pairs(left, what, ends, *self._args(clusters))
+        return int(left[1])
 
 
 def _levels(low: Floats, high: Floats, total: float) -> Floats:
