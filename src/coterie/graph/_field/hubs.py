@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from sklearn.utils import check_random_state
 
 from coterie._arrays import Floats, Index
-from coterie.graph._field.disjoint_paths import path_distances, refuse_many
+from coterie.graph._field.disjoint_paths import fold, path_distances, refuse_many
 from coterie.graph._field.lengths import check_rules, read_lengths
 
 
@@ -93,7 +93,8 @@ def _joined(
         for column in np.flatnonzero(number[vertices] >= 0):
             np.minimum(block, to_hubs[:, number[vertices[column]], None] + far[column, mine], out=block)
         D[:, vertices[mine]] = block
-    return np.minimum(D, D.T)
+    fold(D, np.minimum)
+    return D
 
 
 def _parts(graph: Any, n_partitions: int, random_state: Any) -> Index:
