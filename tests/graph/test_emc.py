@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+import tracemalloc
 
 import networkx as nx
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.cluster import DBSCAN, AgglomerativeClustering
+from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans, SpectralClustering
 from sklearn.datasets import load_iris, make_moons
 from sklearn.metrics import adjusted_rand_score, rand_score
 
@@ -154,6 +155,33 @@ def test_pairs_that_affect_no_edge_are_counted():
     assert joined.graph[0, 4] == pytest.approx(9 / 7 / 1.6)
 
 
+def test_a_cannot_link_joins_no_parts():
+    far = [(0, 1, 1.0), (1, 2, 1.0), (3, 4, 1.0), (4, 5, 1.0)]
+    found = adjust_weights(far, Constraints(cannot_link=[(2, 3)], n_items=6), constraint_edges="both")
+    assert found.graph[2, 3] == 0
+    assert found.n_unaffected == 1
+
+
+def test_rows_are_those_of_the_graph():
+    known = Constraints([(0, 1)], n_items=3)
+    with pytest.raises(ValueError, match="X has 5 rows, but the graph has 3 nodes"):
+        adjust_weights([(0, 1, 1.0), (1, 2, 1.0)], known, X=np.eye(5))
+    with pytest.raises(ParameterError, match=r"metric must be .*; got 'manhattan'"):
+        adjust_weights([(0, 1, 1.0), (1, 2, 1.0)], known, X=np.eye(3), metric="manhattan")
+
+
+def test_searches_are_kept_and_not_what_they_say_of_each_edge():
+    n = 1_000
+    graph = knn_graph(np.random.default_rng(0).normal(size=(n, 2)), 8)
+    known = Constraints(cannot_link=np.arange(n).reshape(-1, 2), n_items=n)
+    tracemalloc.start()
+    try:
+        adjust_weights(graph, known)
+        assert tracemalloc.get_traced_memory()[1] < 3 * 8 * n * n
+    finally:
+        tracemalloc.stop()
+
+
 def test_pairs_in_one_place():
     X = np.array([[0.0], [0.0], [1.0], [2.0], [4.0]])
     found = adjust_weights(knn_graph(X, 2), Constraints([(0, 1)], n_items=5), X=X)
@@ -293,6 +321,9 @@ def test_graphs_in_all_forms_and_by_name():
         np.testing.assert_allclose(again.graph_.toarray(), model.graph_.toarray())
     with pytest.raises(ValueError, match="has the length -1; lengths are not negative"):
         EMC(2, metric="graph").fit([(0, 1, -1.0), (1, 2, 3.0)])
+    for wrong in (5, [(0, 1), (1, 2)]):  # refused as with rows
+        with pytest.raises(TypeError, match="constraints must be a Constraints or one partial label per row"):
+            EMC(2, metric="graph").fit(graph, constraints=wrong)
     with pytest.raises(ValueError, match="n_clusters=8, but X has n_samples=3 rows"):
         EMC(metric="graph").fit([(0, 1, 1.0), (1, 2, 3.0)])
 
@@ -379,8 +410,9 @@ def test_another_clusterer_takes_the_distances():
     noise = EMC(3, clusterer=DBSCAN(eps=1e-3, metric="precomputed")).fit(X)
     assert set(noise.labels_) == {-1}
     assert not len(noise.medoid_indices_)
-    with pytest.raises(ParameterError, match='clusterer must take distances: metric="precomputed"'):
-        EMC(3, clusterer=FirstOfAll("euclidean")).fit(X)
+    for wrong in (FirstOfAll("euclidean"), KMeans(), SpectralClustering(affinity="precomputed")):
+        with pytest.raises(ParameterError, match='clusterer must take distances: metric="precomputed"'):
+            EMC(3, clusterer=wrong).fit(X)
 
 
 @outvoted

@@ -196,8 +196,8 @@ class EMC(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
         """
         is_graph = self.metric == "graph"
         if is_graph:
-            many = None if constraints is None else getattr(constraints, "n_items", None) or len(constraints)
-            X = read_lengths(X, many, getattr(constraints, "ids", None))
+            told = np.shape(constraints)  # (n_items,), but of nothing, or of what is refused below
+            X = read_lengths(X, told[0] if len(told) == 1 else None, getattr(constraints, "ids", None))
         checks = {"accept_sparse": "csr", "dtype": np.float64} if is_graph else self._checks
         X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **checks)
         refuse_many(X.shape[0])
@@ -238,7 +238,7 @@ class EMC(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
         medoids = KMedoids(metric="precomputed", init="neighborhoods", weight=self.weight, random_state=rng)
         model: Any = medoids if self.clusterer is None else clone(self.clusterer)
         own = model.get_params()
-        if own.get("metric", "precomputed") != "precomputed":
+        if own.get("metric") != "precomputed":  # without a metric it would take distances for rows
             raise ParameterError('clusterer must take distances: metric="precomputed".', "clusterer")
         if own.get("n_clusters") is not None:
             model.set_params(n_clusters=self.n_clusters)
