@@ -7,7 +7,9 @@ the same draws. "EMC" is `weight=0.0`, as in the paper: pairs act through distan
 priced" is the default, by which broken pairs cost something at the end as well. Both come out of the same
 distances, by the public functions of `coterie.graph`; of each table the first draw is checked against the
 class. MPCK has the paper's weight 1 and a diagonal metric a cluster; "kernel" is KernelPCKMeans, linear as
-in the specification, or with its default kernel; "diagonal" is k-means by Xing's diagonal metric.
+in the specification, or with its default kernel. Balance-scale and breast-w have fewer draws, to spare time.
+K-means by Xing's diagonal metric, the paper's fourth method, is left out: on raw ionosphere XingMetric stops
+far from its optimum, and says so.
 
 The figures of the paper are lost, and its text says who wins where, by no number. A claim of it is confirmed
 if the difference, averaged over all x, is on its side by more than two standard errors (draws are paired and
@@ -33,30 +35,31 @@ from sklearn.metrics import rand_score
 from benchmarks import pictures
 from benchmarks.measure import RESULTS, ROOT, save, verdict
 from benchmarks.protocol import held_out, mean_se, rounded, side_by_side
-from coterie import EMC, Constraints, KernelPCKMeans, KMedoids, MPCKMeans, XingMetric
+from coterie import EMC, Constraints, KernelPCKMeans, KMedoids, MPCKMeans
 from coterie.datasets import load_table
 from coterie.exceptions import ViolatedConstraintsWarning
 from coterie.graph import adjust_weights, hub_distances, knn_graph
 
-TITLE = "EMC: Rand index by constraints on six tables, 50 draws"
+TITLE = "EMC: Rand index by constraints on six tables"
 QUICK = False
-DRAWS, FEW, FEWEST, STARTS = 50, 20, 10, 10
+DRAWS, FEW, FEWEST, STARTS = 50, 10, 10, 10
 SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 TIMED = tuple(round(0.1 * i, 1) for i in range(1, 11))
 NEIGHBOURS, PARTS = (5, 10, 15, 20), (1, 2, 4, 8, 12, 16, 20, 24)
-METHODS = ("k-means", "EMC", "EMC priced", "MPCK", "kernel", "kernel rbf", "diagonal")
+LARGE = {"balance-scale": 20, "breast-w": 20}  # draws
+METHODS = ("k-means", "EMC", "EMC priced", "MPCK", "kernel", "kernel rbf")
 IMAGE = ROOT / "docs" / "img" / "emc.png"
 # goals on ionosphere at x = .6, and how near to k-means wine stays
 LEAST, GAIN, NEAR = 0.69, 0.07, 0.05
 
-# seconds in the paper: SS-Kernel, MPCK, diagonal, EMC
+# seconds in the paper: SS-Kernel, MPCK, EMC
 TIMES = {
-    "soybean-small": (0.1, 0.4, 0.2, 0.6),
-    "iris": (0.1, 0.5, 0.3, 1.1),
-    "wine": (0.1, 0.5, 0.6, 1.6),
-    "ionosphere": (0.1, 0.5, 1.3, 4.3),
-    "balance-scale": (0.3, 0.5, 3.6, 7.0),
-    "breast-w": (0.6, 0.6, 5.1, 7.3),
+    "soybean-small": (0.1, 0.4, 0.6),
+    "iris": (0.1, 0.5, 1.1),
+    "wine": (0.1, 0.5, 1.6),
+    "ionosphere": (0.1, 0.5, 4.3),
+    "balance-scale": (0.3, 0.5, 7.0),
+    "breast-w": (0.6, 0.6, 7.3),
 }
 TABLES = tuple(TIMES)
 # the prototype at x = .2 and .6, in the order of TABLES
@@ -65,19 +68,14 @@ SPEC = {
     "EMC": (".903/.950", ".921/.943", ".684/.728", ".592/.726", ".672/.721", ".909/.898"),
     "MPCK": (".821/1.00", ".924/.952", ".820/.815", ".592/.572", ".614/.675", ".889/.921"),
     "kernel": (".834/.913", ".839/.878", ".698/.698", ".589/.589", ".591/.603", ".924/.924"),
-    "diagonal": (".823/.947", ".942/.936", ".811/.834", ".706/.697", ".569/.582", ".888/.879"),
 }
 # who is above whom, by the paper's text
 CLAIMS = [
-    *(
-        (table, "EMC", ("MPCK", "kernel", "diagonal"))
-        for table in TABLES
-        if table not in ("wine", "breast-w")
-    ),
+    *((table, "EMC", ("MPCK", "kernel")) for table in TABLES if table not in ("wine", "breast-w")),
     ("breast-w", "MPCK", ("EMC",)),
-    ("breast-w", "EMC", ("kernel", "diagonal")),
+    ("breast-w", "EMC", ("kernel",)),
     ("wine", "MPCK", ("EMC", "kernel")),
-    ("wine", "diagonal", ("EMC", "kernel")),
+    ("balance-scale", "k-means", ("MPCK",)),  # which "cannot improve"
 ]
 NO_FIELD = 1.0 + 1e-9
 TEXT = {"constraint_edges": "none", "norm": "none", "average": "all"}
@@ -121,31 +119,30 @@ def rivals(k: int, seed: int) -> dict[str, Callable[[Any, Constraints], Any]]:
         "MPCK": partial(fit, MPCKMeans(k, weight=1.0, per_cluster=True, random_state=seed)),
         "kernel": partial(fit, KernelPCKMeans(k, kernel="linear", random_state=seed)),
         "kernel rbf": partial(fit, KernelPCKMeans(k, random_state=seed)),
-        "diagonal": lambda X, known: plain.fit(XingMetric().fit(X, constraints=known).transform(X)).labels_,
     }
 
 
-def curve(name: str, share: float) -> dict[str, list[tuple[float, float]]]:
-    """Of each method and draw the Rand index of all items, and of those in no pair."""
+def curve(name: str) -> list[dict[str, list[tuple[float, float]]]]:
+    """Of each share, method and draw the Rand index of all items, and of those in no pair."""
     warnings.simplefilter("ignore", ViolatedConstraintsWarning)
     X, y = table(name)
-    k, graph, found = len(np.unique(y)), knn_graph(X), {method: [] for method in METHODS}
-    for seed in range(DRAWS):
-        known = drawn(y, share, seed)
-        labels = {method: run(X, known) for method, run in rivals(k, seed).items()}
-        bent = adjust_weights(graph, known, X=X).graph
-        D = hub_distances(bent, n_partitions=1).distances
-        for method, weight in (("EMC", 0.0), ("EMC priced", "auto")):
-            medoids = KMedoids(
-                k, metric="precomputed", init="neighborhoods", weight=weight, random_state=seed
-            )
-            labels[method] = medoids.fit(D, constraints=known).labels_
-            if seed == 0:
-                model = EMC(k, weight=weight, random_state=seed).fit(X, constraints=known)
-                assert (model.labels_ == labels[method]).all()
-        for method, scores in found.items():
-            scores.append(score(y, labels[method], known))
-    return found
+    k, graph, told = len(np.unique(y)), knn_graph(X), []
+    for share in SHARES:
+        found: dict[str, list[tuple[float, float]]] = {method: [] for method in METHODS}
+        for seed in range(LARGE.get(name, DRAWS)):
+            known = drawn(y, share, seed)
+            labels = {method: run(X, known) for method, run in rivals(k, seed).items()}
+            D = hub_distances(adjust_weights(graph, known, X=X).graph, n_partitions=1).distances
+            for method, weight in (("EMC", 0.0), ("EMC priced", "auto")):
+                words: dict[str, Any] = {"weight": weight, "random_state": seed}
+                medoids = KMedoids(k, metric="precomputed", init="neighborhoods", **words)
+                labels[method] = medoids.fit(D, constraints=known).labels_
+                if seed == 0:
+                    assert (EMC(k, **words).fit(X, constraints=known).labels_ == labels[method]).all()
+            for method, scores in found.items():
+                scores.append(score(y, labels[method], known))
+        told.append(found)
+    return told
 
 
 def variants(name: str, share: float, draws: int, given: list[dict[str, Any]]) -> list[list[float]]:
@@ -259,23 +256,6 @@ def claims(found: Found) -> list[dict[str, Any]]:
                     claim=word,
                 )
             )
-    for method in ("MPCK", "diagonal"):
-        gaps = np.array(
-            [
-                column(found, "balance-scale", x, method) - column(found, "balance-scale", x, "k-means")
-                for x in SHARES
-            ]
-        )
-        mean, error = mean_se(gaps.mean(axis=0).tolist())
-        word = "denied" if mean > 2 * error else "confirmed"
-        rows.append(
-            verdict(
-                f"balance-scale: {method} cannot improve on k-means (the paper)",
-                f"{word}: {mean:+.3f} +- {error:.3f}",
-                remark=f"By x: {' '.join(f'{one:+.3f}' for one in gaps.mean(axis=1))}.",
-                claim=word,
-            )
-        )
     return rows
 
 
@@ -386,10 +366,9 @@ def time_rows() -> list[dict[str, Any]]:
     ):
         rows.append(
             verdict(
-                f"{name}: CPU seconds of kernel / MPCK / diagonal / EMC / EMC in n / 80 parts",
+                f"{name}: CPU seconds of kernel / MPCK / EMC / EMC in n / 80 parts",
                 " / ".join(
-                    f"{answer[method]:.3f}"
-                    for method in ("kernel", "MPCK", "diagonal", "EMC", "EMC, n / 80 parts")
+                    f"{answer[method]:.3f}" for method in ("kernel", "MPCK", "EMC", "EMC, n / 80 parts")
                 ),
                 theirs=" / ".join(map(str, TIMES[name])) + " (a Pentium IV; EMC in parts)",
                 raw=rounded(answer),
@@ -399,14 +378,19 @@ def time_rows() -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    jobs = [(name, share) for name in TABLES for share in SHARES]
-    found: Found = dict(zip(jobs, side_by_side(__name__, "curve", jobs), strict=True))
+    answers = side_by_side(__name__, "curve", [(name,) for name in TABLES])
+    found: Found = {
+        (name, share): cell
+        for name, cells in zip(TABLES, answers, strict=True)
+        for share, cell in zip(SHARES, cells, strict=True)
+    }
     rows = goals(found) + claims(found) + ablations(found) + parts() + time_rows() + curves(found)
     save(
         __name__,
         TITLE,
         rows,
-        seeds=f"0 to {DRAWS - 1}; of variants 0 to {FEW - 1}, of n_neighbors and parts 0 to {FEW // 2 - 1}",
+        draws=f"{DRAWS}; {LARGE['breast-w']} of balance-scale and breast-w; {FEW} of variants; {FEW // 2} of "
+        "n_neighbors and parts",
         pairs="x N, half must-links and half cannot-links, true kinds",
         times="means over x = .1 to 1, a draw each",
         load=f"{os.getloadavg()[0]:.1f}, this run included",
@@ -417,7 +401,7 @@ def main() -> None:
 def draw_picture(result: Path = RESULTS / "papers-emc.json", path: Path = IMAGE) -> None:
     """A panel for each table, out of the result file alone."""
     rows = [row for row in json.loads(result.read_text())["rows"] if "curve" in row]
-    shown = ("k-means", "EMC", "EMC priced", "MPCK", "kernel", "diagonal")
+    shown = ("k-means", "EMC", "EMC priced", "MPCK", "kernel", "kernel rbf")
     panels = []
     for name in dict.fromkeys(row["data"] for row in rows):
         lines = []
@@ -430,7 +414,7 @@ def draw_picture(result: Path = RESULTS / "papers-emc.json", path: Path = IMAGE)
         path,
         [panels[at : at + 3] for at in range(0, len(panels), 3)],
         heading="EMC on the tables of its paper",
-        across="pairs told, in items",
-        note=f"Mean of {DRAWS} draws of true pairs; bands: one standard error. EMC: weight=0.0, the paper; "
-        "EMC priced: the default. Source: benchmarks/papers/emc.py",
+        across="pairs told, for each item",
+        note=f"Mean of {DRAWS} draws of true pairs, of the last two {LARGE['breast-w']}; bands: one standard "
+        "error. EMC: weight=0.0, the paper; EMC priced: the default. Source: benchmarks/papers/emc.py",
     )

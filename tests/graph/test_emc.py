@@ -19,6 +19,7 @@ from coterie.exceptions import ParameterError, UnsupportedConstraintError, Viola
 from coterie.graph import adjust_weights, knn_graph
 from coterie.graph._field import adjustment
 from coterie.graph._field.disjoint_paths import path_distances
+from coterie.graph._field.lengths import read_lengths
 from coterie.metrics import pair_scores
 from tests.marks import outvoted
 from tests.oracles import emc as oracle
@@ -369,6 +370,18 @@ def test_parts_and_hubs():
     all_hubs = EMC(3, n_partitions=5, random_state=0, **paths).fit(X, constraints=known)
     assert all_hubs.objective_ == pytest.approx(one.objective_)
     np.testing.assert_array_equal(all_hubs.labels_, one.labels_)
+
+
+@outvoted
+def test_one_part_is_exact_where_items_repeat():
+    """Bent edges between copies are tiny; read again, they must not become longer."""
+    X = np.random.default_rng(0).integers(4, size=(120, 2)).astype(float)
+    known = known_of(X[:, 0] > 1, 60)
+    one, exact = (EMC(2, n_partitions=parts).fit(X, constraints=known) for parts in (1, None))
+    assert (read_lengths(exact.graph_) != exact.graph_).nnz == 0
+    assert exact.graph_.data.min() < knn_graph(X).data.min()
+    assert one.objective_ == exact.objective_
+    np.testing.assert_array_equal(one.labels_, exact.labels_)
 
 
 def test_metis_is_asked_for_by_name(monkeypatch):

@@ -137,7 +137,7 @@ def _bridged(distances: Distances, i: Index, j: Index, k: int) -> tuple[Index, I
 def _graph_of(n: int, i: Index, j: Index, length: Floats) -> Any:
     """A graph none of whose edges has the length 0, which would be no edge."""
     graph = symmetric_graph(n, i, j, length)
-    graph.data = np.maximum(graph.data, TINY * mean_length(graph.data))
+    graph.data[graph.data == 0] = TINY * mean_length(graph.data)  # read again, it is the same graph
     return graph
 
 
