@@ -56,6 +56,8 @@ def hub_distances(
     n = graph.shape[0]
     refuse_many(n)
     part = _parts(graph, min(n_partitions, n), random_state)
+    if n_partitions == 1:
+        return HubDistances(path_distances(graph, distance, n_paths), np.empty(0, dtype=np.int64), part)
     edges = graph.tocoo()
     hubs = _hubs(edges.row, part, part[edges.col], hubs_per_pair)
     number = np.full(n, -1)
