@@ -45,8 +45,8 @@ QUICK = False
 DRAWS, FEW, FEWEST, STARTS = 50, 10, 10, 10
 SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 TIMED = tuple(round(0.1 * i, 1) for i in range(1, 11))
-NEIGHBOURS, PARTS = (5, 10, 15, 20), (1, 2, 4, 8, 12, 16, 20, 24)
-LARGE = {"balance-scale": 20, "breast-w": 20}  # draws
+NEIGHBOURS, PARTS = (5, 10, 20), (1, 2, 4, 8, 12, 16, 20, 24)
+LARGE = {"balance-scale": 10, "breast-w": 10}  # draws
 METHODS = ("k-means", "EMC", "EMC priced", "MPCK", "kernel", "kernel rbf")
 IMAGE = ROOT / "docs" / "img" / "emc.png"
 # goals on ionosphere at x = .6, and how near to k-means wine stays
@@ -150,7 +150,7 @@ def variants(name: str, share: float, draws: int, given: list[dict[str, Any]]) -
     warnings.simplefilter("ignore", ViolatedConstraintsWarning)
     X, y = table(name)
     k, told = len(np.unique(y)), []
-    EMC(k, n_neighbors=2).fit(X[:50], constraints=Constraints([(0, 1)], n_items=50))
+    EMC(k, n_neighbors=2).fit(X[:40], constraints=Constraints([(0, 1)], n_items=40))
     for words in given:
         kind, values, start = words.pop("kind", None), [], time.process_time()
         for seed in range(draws):

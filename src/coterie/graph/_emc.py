@@ -111,9 +111,9 @@ class EMC(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
     claims hold best; most of what is gained comes from must-links as edges. Take it for graphs and distances,
     for clusters that are not round, or to see which edges constraints have bent.
 
-    Groups are written out as pairs, at most 100,000. K-SD takes O(n k |E| log(k |E|)) time (1,000 items some
-    seconds, 5,000 a minute or two); memory is 8 n^2 bytes, and more for items that pairs name. Above 20,000
-    items it refuses. What no path joins counts as twice the largest distance apart.
+    Groups are written out as pairs, at most 100,000. K-SD takes O(n k |E| log(k |E|)) time (1,000 items two
+    seconds, 5,000 a minute or two); memory is 8 n^2 bytes, twice that where pairs name all items, four times
+    in parts. Above 20,000 items it refuses. What no path joins counts as twice the largest distance apart.
 
     References
     ----------
