@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+import tracemalloc
 
 import networkx as nx
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.cluster import DBSCAN, AgglomerativeClustering
+from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans, SpectralClustering
 from sklearn.datasets import load_iris, make_moons
 from sklearn.metrics import adjusted_rand_score, rand_score
 
@@ -18,6 +19,7 @@ from coterie.exceptions import ParameterError, UnsupportedConstraintError, Viola
 from coterie.graph import adjust_weights, knn_graph
 from coterie.graph._field import adjustment
 from coterie.graph._field.disjoint_paths import path_distances
+from coterie.graph._field.lengths import read_lengths
 from coterie.metrics import pair_scores
 from tests.marks import outvoted
 from tests.oracles import emc as oracle
@@ -152,6 +154,33 @@ def test_pairs_that_affect_no_edge_are_counted():
     # a must-link joins the parts, by an edge of the mean length, which it shortens
     joined = adjust_weights([*square, (4, 5, 3.0)], Constraints([(0, 4)], n_items=6))
     assert joined.graph[0, 4] == pytest.approx(9 / 7 / 1.6)
+
+
+def test_a_cannot_link_joins_no_parts():
+    far = [(0, 1, 1.0), (1, 2, 1.0), (3, 4, 1.0), (4, 5, 1.0)]
+    found = adjust_weights(far, Constraints(cannot_link=[(2, 3)], n_items=6), constraint_edges="both")
+    assert found.graph[2, 3] == 0
+    assert found.n_unaffected == 1
+
+
+def test_rows_are_those_of_the_graph():
+    known = Constraints([(0, 1)], n_items=3)
+    with pytest.raises(ValueError, match="X has 5 rows, but the graph has 3 nodes"):
+        adjust_weights([(0, 1, 1.0), (1, 2, 1.0)], known, X=np.eye(5))
+    with pytest.raises(ParameterError, match=r"metric must be .*; got 'manhattan'"):
+        adjust_weights([(0, 1, 1.0), (1, 2, 1.0)], known, X=np.eye(3), metric="manhattan")
+
+
+def test_searches_are_kept_and_not_what_they_say_of_each_edge():
+    n = 1_000
+    graph = knn_graph(np.random.default_rng(0).normal(size=(n, 2)), 8)
+    known = Constraints(cannot_link=np.arange(n).reshape(-1, 2), n_items=n)
+    tracemalloc.start()
+    try:
+        adjust_weights(graph, known)
+        assert tracemalloc.get_traced_memory()[1] < 3 * 8 * n * n
+    finally:
+        tracemalloc.stop()
 
 
 def test_pairs_in_one_place():
@@ -293,6 +322,9 @@ def test_graphs_in_all_forms_and_by_name():
         np.testing.assert_allclose(again.graph_.toarray(), model.graph_.toarray())
     with pytest.raises(ValueError, match="has the length -1; lengths are not negative"):
         EMC(2, metric="graph").fit([(0, 1, -1.0), (1, 2, 3.0)])
+    for wrong in (5, [(0, 1), (1, 2)]):  # refused as with rows
+        with pytest.raises(TypeError, match="constraints must be a Constraints or one partial label per row"):
+            EMC(2, metric="graph").fit(graph, constraints=wrong)
     with pytest.raises(ValueError, match="n_clusters=8, but X has n_samples=3 rows"):
         EMC(metric="graph").fit([(0, 1, 1.0), (1, 2, 3.0)])
 
@@ -340,6 +372,18 @@ def test_parts_and_hubs():
     np.testing.assert_array_equal(all_hubs.labels_, one.labels_)
 
 
+@outvoted
+def test_one_part_is_exact_where_items_repeat():
+    """Bent edges between copies are tiny; read again, they must not become longer."""
+    X = np.random.default_rng(0).integers(4, size=(120, 2)).astype(float)
+    known = known_of(X[:, 0] > 1, 60)
+    one, exact = (EMC(2, n_partitions=parts).fit(X, constraints=known) for parts in (1, None))
+    assert (read_lengths(exact.graph_) != exact.graph_).nnz == 0
+    assert exact.graph_.data.min() < knn_graph(X).data.min()
+    assert one.objective_ == exact.objective_
+    np.testing.assert_array_equal(one.labels_, exact.labels_)
+
+
 def test_metis_is_asked_for_by_name(monkeypatch):
     monkeypatch.setitem(sys.modules, "pymetis", None)
     with pytest.raises(ImportError, match=r'pip install "coterie\[solvers\]"'):
@@ -379,8 +423,9 @@ def test_another_clusterer_takes_the_distances():
     noise = EMC(3, clusterer=DBSCAN(eps=1e-3, metric="precomputed")).fit(X)
     assert set(noise.labels_) == {-1}
     assert not len(noise.medoid_indices_)
-    with pytest.raises(ParameterError, match='clusterer must take distances: metric="precomputed"'):
-        EMC(3, clusterer=FirstOfAll("euclidean")).fit(X)
+    for wrong in (FirstOfAll("euclidean"), KMeans(), SpectralClustering(affinity="precomputed")):
+        with pytest.raises(ParameterError, match='clusterer must take distances: metric="precomputed"'):
+            EMC(3, clusterer=wrong).fit(X)
 
 
 @outvoted

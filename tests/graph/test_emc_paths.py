@@ -148,13 +148,18 @@ def test_distances_have_a_unit_and_are_infinite_where_no_path_leads(monkeypatch)
 
 
 def test_nonsense_is_refused():
-    for bad in (-1, 5):
-        with pytest.raises(ValueError, match=f"source={bad}, but items are numbered 0 to 4"):
+    for bad in (-1, 5, 0.5, True, "a"):
+        with pytest.raises(ValueError, match=f"source={bad!r}, but items are numbered 0 to 4"):
             ksd_paths(TOY, bad, 2)
     with pytest.raises(ParameterError, match="n_paths must be a whole number, at least 1; got 0"):
         ksd_paths(TOY, 0, 0)
     with pytest.raises(ParameterError, match="distance must be 'ksd'"):
         hub_distances(TOY, distance="resistance")
+    for bad in ("manhattan", "graph"):
+        with pytest.raises(
+            ParameterError, match="metric must be 'euclidean', 'cosine' or 'precomputed'; got"
+        ):
+            knn_graph(np.eye(3), metric=bad)
 
 
 # ---- graphs -----------------------------------------------------------------------------------------------
@@ -198,6 +203,17 @@ def test_bridges_are_the_shortest_ways_out_of_the_smallest_part():
     assert list(zip(added.row.tolist(), added.col.tolist(), strict=True)) == [(0, 5), (7, 8)]
 
 
+def test_bridges_against_the_slow_version():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        clumps = [rng.normal(size=(rng.integers(1, 9), 2)) + 30 * rng.normal(size=2) for _ in range(4)]
+        X, k = np.concatenate(clumps), int(rng.integers(1, 4))
+        expected = oracle.bridged(cdist(X, X), k)
+        for given, metric in ((X, "euclidean"), (cdist(X, X), "precomputed")):
+            edges = np.column_stack(sparse.triu(knn_graph(given, k, metric=metric)).nonzero())
+            assert set(map(tuple, edges.tolist())) == expected
+
+
 def test_copies_are_a_tiny_length_apart_and_have_no_edge_to_themselves():
     X = np.repeat([[0.0], [1.0], [5.0]], 4, axis=0)
     graph = knn_graph(X, 3)
@@ -217,9 +233,30 @@ def test_lengths_are_read_from_all_forms():
     dense = matrix.toarray()
     for form in (matrix.tocoo(), dense, dense.tolist(), np.where(dense > 0, dense, np.inf), net, TOY + TOY):
         assert (read_lengths(form).toarray() == dense).all()
-    copies = read_lengths([(0, 1, 0.0), (1, 2, 2.0)])  # in a list 0 is a length
-    assert copies.nnz == 4
-    assert 0 < copies[0, 1] < 1e-11
+
+
+def test_zero_is_a_length_but_in_a_table():
+    zero = [(0, 1, 0.0), (1, 2, 2.0)]
+    whole = [*zero, (0, 2, 2.0)]  # all pairs, and yet no table
+    net = nx.Graph()
+    net.add_weighted_edges_from(whole)
+    for form, m in ((zero, 2), (whole, 3), (tuple(whole), 3), (net, 3), (nx.to_scipy_sparse_array(net), 3)):
+        copies = read_lengths(form)
+        assert copies.nnz == 2 * m
+        assert 0 < copies[0, 1] < 1e-11
+    table = [[0.0, 0.0, 3.0], [0.0, 0.0, 2.0], [3.0, 2.0, 0.0]]
+    rows = [(0.0, 0.0, 3.0, 0.0), (0.0, 0.0, 2.0, 0.0), (3.0, 2.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0)]
+    for form in (table, np.array(table), tuple(table), rows):
+        assert read_lengths(form).nnz == 4
+
+
+def test_a_length_that_cannot_be_is_named():
+    named = [("ann", "bob", 1.0), ("bob", "eve", -2.0)]
+    with pytest.raises(ValueError, match="the edge of items bob and eve has the length -2"):
+        read_lengths(named, ids=["ann", "bob", "eve"])
+    with pytest.raises(ValueError, match="a weight is a number") as told:
+        read_lengths([(0, 1, np.nan)])
+    assert "direction" not in str(told.value)
 
 
 @pytest.mark.parametrize(
@@ -329,6 +366,28 @@ def test_hubs_of_two_parts_are_those_of_high_and_even_degree():
     arcs = graph.tocoo()
     # 0: 5 / 4; 1: 3 / 2; 3: 2; 5: 3 / 2; 6: 2
     assert hubs._hubs(arcs.row, part, part[arcs.col], 2).tolist() == [3, 6]
+
+
+def test_hubs_against_the_slow_version():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        graph = random_graph(seed, n=int(rng.integers(4, 20)), m=int(rng.integers(30)))
+        part = np.unique(rng.integers(4, size=graph.shape[0]), return_inverse=True)[1]
+        arcs = graph.tocoo()
+        for most in (1, 2, 3):
+            expected = oracle.best_hubs(oracle.graph_of(graph), part.tolist(), most)
+            assert hubs._hubs(arcs.row, part, part[arcs.col], most).tolist() == expected
+
+
+def test_a_table_is_made_symmetric_in_strips():
+    n = 700  # three strips
+    graph = read_lengths(np.column_stack([np.arange(n - 1), np.arange(1, n), np.linspace(1, 2, n - 1)]))
+    place = np.append(0.0, np.cumsum(np.linspace(1, 2, n - 1)))
+    np.testing.assert_allclose(path_distances(graph, "shortest", 1), np.abs(place - place[:, None]))
+    given = np.random.default_rng(0).normal(size=(n, n))
+    folded = given.copy()
+    disjoint_paths.fold(folded, np.minimum)
+    np.testing.assert_array_equal(folded, np.minimum(given, given.T))
 
 
 def test_too_many_items_are_refused_before_any_table_is_made():

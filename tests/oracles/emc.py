@@ -27,6 +27,36 @@ def neighbours(D: Any, k: int) -> set[tuple[int, int]]:
     return {(i, j) for i in range(n) for j in range(i + 1, n) if j in near[i] or i in near[j]}
 
 
+def bridged(D: Any, k: int) -> set[tuple[int, int]]:
+    """The same, with the k shortest pairs out of the smallest part, until there is one part."""
+    edges, n = neighbours(D, k), len(D)
+    while True:
+        parts = [{i} for i in range(n)]
+        for i, j in edges:
+            one, two = (next(part for part in parts if v in part) for v in (i, j))
+            parts = [part for part in parts if part is not one and part is not two] + [one | two]
+        inside = min(parts, key=lambda part: (len(part), min(part)))
+        ways = sorted((D[i][j], i, j) for i in inside for j in range(n) if j not in inside)
+        if not ways:
+            return edges
+        edges |= {(min(i, j), max(i, j)) for _, i, j in ways[:k]}
+
+
+def best_hubs(graph: Graph, part: list[int], most: int) -> list[int]:
+    """Of each two parts the vertices of highest degree times evenness; of equal ones the first."""
+    found: set[int] = set()
+    for a in range(max(part) + 1):
+        for b in range(a):
+            worth = []
+            for v in graph:
+                out = {a: b, b: a}.get(part[v])
+                into = [sum(part[u] == to for u in graph[v]) for to in (part[v], out)]
+                if out is not None and into[1]:
+                    worth.append((-len(graph[v]) * min(into) / max(into), v))
+            found |= {v for _, v in sorted(worth)[:most]}
+    return sorted(found)
+
+
 def shortest(graph: Graph, source: int, hops: bool = False) -> list[float]:
     """Lengths of the shortest paths, or their numbers of edges: relaxed until nothing changes."""
     far = [math.inf] * len(graph)

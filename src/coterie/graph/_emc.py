@@ -20,7 +20,6 @@ from coterie.base import (
     TakesDistances,
     anything,
     constrained_fit,
-    first_of_least,
     instance,
     one_of,
     progress,
@@ -31,7 +30,7 @@ from coterie.base import (
 from coterie.constraints import Constraints
 from coterie.exceptions import ParameterError, ViolatedConstraintsWarning
 from coterie.graph._field.adjustment import adjust_weights
-from coterie.graph._field.disjoint_paths import path_distances, refuse_many
+from coterie.graph._field.disjoint_paths import refuse_many
 from coterie.graph._field.hubs import hub_distances
 from coterie.graph._field.lengths import RULES, knn_graph, read_lengths
 from coterie.kmeans import KMedoids
@@ -112,9 +111,9 @@ class EMC(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
     claims hold best; most of what is gained comes from must-links as edges. Take it for graphs and distances,
     for clusters that are not round, or to see which edges constraints have bent.
 
-    Groups are written out as pairs, at most 100,000. K-SD takes O(n k |E| log(k |E|)) time (1,000 items some
-    seconds, 5,000 a minute or two); memory is 8 n^2 bytes, and more for items that pairs name. Above 20,000
-    items it refuses. What no path joins counts as twice the largest distance apart.
+    Groups are written out as pairs, at most 100,000. K-SD takes O(n k |E| log(k |E|)) time (1,000 items two
+    seconds, 5,000 a minute or two); memory is 8 n^2 bytes, twice that where pairs name all items, four times
+    in parts. Above 20,000 items it refuses. What no path joins counts as twice the largest distance apart.
 
     References
     ----------
@@ -196,31 +195,42 @@ class EMC(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
         """
         is_graph = self.metric == "graph"
         if is_graph:
-            many = None if constraints is None else getattr(constraints, "n_items", None) or len(constraints)
-            X = read_lengths(X, many, getattr(constraints, "ids", None))
+            told = np.shape(constraints)  # (n_items,), but of nothing, or of what is refused below
+            X = read_lengths(X, told[0] if len(told) == 1 else None, getattr(constraints, "ids", None))
         checks = {"accept_sparse": "csr", "dtype": np.float64} if is_graph else self._checks
         X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **checks)
         refuse_many(X.shape[0])
         rng = check_random_state(self.random_state)
+        model = self._chosen(rng)
         graph = X if is_graph else knn_graph(X, self.n_neighbors, metric=self.metric)
         told = {name: getattr(self, name) for name in ("alpha", "constraint_edges", "norm", "average")}
         self.graph_, self.edge_ratio_, self.n_unaffected_ = adjust_weights(
             graph, known, X=None if is_graph else X, metric=self.metric, **told
         )
-        self._cluster(self._distances(rng), known, rng)
+        self._cluster(model, self._distances(rng), known)
         return self
+
+    def _chosen(self, rng: Any) -> Any:
+        """What takes the distances, before any work is done for it."""
+        if self.clusterer is None:
+            words: dict[str, Any] = {"weight": self.weight, "random_state": rng}
+            return KMedoids(self.n_clusters, metric="precomputed", init="neighborhoods", **words)
+        model = clone(self.clusterer)
+        own = model.get_params()
+        if own.get("metric") != "precomputed":  # without a metric it would take distances for rows
+            raise ParameterError('clusterer must take distances: metric="precomputed".', "clusterer")
+        return model if own.get("n_clusters") is None else model.set_params(n_clusters=self.n_clusters)
 
     def _distances(self, rng: Any) -> Floats:
         """Distances along the graph, all of them finite."""
-        n_paths = self.n_paths or self.n_neighbors
-        self.hub_indices_ = np.empty(0, dtype=np.int64)
-        if self.n_partitions is None:
-            D = path_distances(self.graph_, self.distance, n_paths)
-        else:
-            parts = {"n_partitions": self.n_partitions, "hubs_per_pair": self.hubs_per_pair}
-            D, self.hub_indices_, _ = hub_distances(
-                self.graph_, n_paths, distance=self.distance, random_state=rng, **parts
-            )
+        words: dict[str, Any] = {"distance": self.distance, "hubs_per_pair": self.hubs_per_pair}
+        D, self.hub_indices_, _ = hub_distances(
+            self.graph_,
+            self.n_paths or self.n_neighbors,
+            n_partitions=self.n_partitions or 1,
+            random_state=rng,
+            **words,
+        )
         finite = np.isfinite(D)
         if not finite.all():
             n_islands = islands(self.graph_)[0]
@@ -233,15 +243,8 @@ class EMC(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
             D[~finite] = 2.0 * D.max(initial=0.0, where=finite) or 1.0
         return D
 
-    def _cluster(self, D: Floats, known: Constraints, rng: Any) -> None:
+    def _cluster(self, model: Any, D: Floats, known: Constraints) -> None:
         """Let the clusterer work, and keep what it found."""
-        medoids = KMedoids(metric="precomputed", init="neighborhoods", weight=self.weight, random_state=rng)
-        model: Any = medoids if self.clusterer is None else clone(self.clusterer)
-        own = model.get_params()
-        if own.get("metric", "precomputed") != "precomputed":
-            raise ParameterError('clusterer must take distances: metric="precomputed".', "clusterer")
-        if own.get("n_clusters") is not None:
-            model.set_params(n_clusters=self.n_clusters)
         kwargs = {"constraints": known} if has_fit_parameter(model, "constraints") else {}
         with progress(self, D, max_steps=1) as starts, starts() as step, warnings.catch_warnings():
             warnings.simplefilter("ignore", ViolatedConstraintsWarning)  # what is outvoted is said once
@@ -256,9 +259,9 @@ class EMC(TakesDistances, ConstrainedClusterMixin, BaseEstimator):
             return
         members = [np.flatnonzero(self.labels_ == h) for h in np.unique(self.labels_[self.labels_ >= 0])]
         far = [D[np.ix_(some, some)].sum(axis=0) for some in members]
-        best = [first_of_least(sums, np.ones(len(sums))) for sums in far]
-        self.medoid_indices_ = np.array([some[at] for some, at in zip(members, best, strict=True)], dtype=int)
-        self.objective_ = float(sum(sums[at] for sums, at in zip(far, best, strict=True)))
+        best = [some[sums.argmin()] for some, sums in zip(members, far, strict=True)]
+        self.medoid_indices_ = np.array(best, dtype=np.int64)
+        self.objective_ = float(sum(sums.min() for sums in far))
         self.history_ = np.array([self.objective_])
 
     def account(self) -> Account:

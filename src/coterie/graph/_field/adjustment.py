@@ -74,18 +74,24 @@ def adjust_weights(
     if X is None:
         axis = _lengths_of(graph, *ends)
     else:
-        axis = field.pair_lengths(field.read_points(X, metric), metric, *ends)
+        X = field.read_points(X, metric)
+        if X.shape[0] != n:
+            raise ValueError(
+                f"X has {X.shape[0]} rows, but the graph has {n} nodes; they are the same items."
+            )
+        axis = field.pair_lengths(X, metric, *ends)
     # in one place: a must-link has nothing to do, a cannot-link goes against all lengths
     none = axis < 10 * field.TINY * mean
     clash = none & pairs.cannot
     if clash.any():
         names = [known.item_name(item) for item in pairs.ij[np.argmax(clash)].tolist()]
         warn_user(f"{' and '.join(names)} are in one place, yet must not share a cluster.", UserWarning)
-    # a must-link that joins two parts of a graph is as long as an edge is otherwise
-    axis = np.where(np.isfinite(axis), np.maximum(axis, field.TINY * mean), mean)
+    # a must-link that joins two parts of a graph is as long as an edge is otherwise; a cannot-link joins none
+    joins = np.isfinite(axis)
+    axis = np.where(joins, np.maximum(axis, field.TINY * mean), mean)
     axis[clash] = graph.data.min(initial=mean, where=graph.data >= 10 * field.TINY * mean)
     if constraint_edges != "none":
-        new = ~pairs.cannot | (constraint_edges == "both")
+        new = ~pairs.cannot | (joins & (constraint_edges == "both"))
         old = sparse.triu(graph).tocoo()  # of what is listed twice the first is kept
         i, j = np.append(old.row, ends[0, new]), np.append(old.col, ends[1, new])
         graph = field.symmetric_graph(n, i, j, np.append(old.data, axis[new]))
@@ -107,12 +113,11 @@ def _ratios(
     far = dijkstra(graph, indices=items)
     hops = dijkstra(graph, indices=items, unweighted=True)
     u, v = edges.row, edges.col
-    with np.errstate(invalid="ignore"):  # no step leads anywhere in another part of the graph
-        nearer = np.nan_to_num(np.sign(hops[:, u] - hops[:, v])).astype(np.int8)
     total, count, n_affecting = np.zeros((2, len(u))), np.zeros((2, len(u))), 0
     for row in acting.tolist():
         (s, t), cannot, w = place[row], int(pairs.cannot[row]), axis[row]
-        hit = np.flatnonzero(nearer[s] * nearer[t] < 0)
+        with np.errstate(invalid="ignore"):  # no step leads anywhere in another part of the graph
+            hit = np.flatnonzero((hops[s, u] - hops[s, v]) * (hops[t, u] - hops[t, v]) < 0)
         if not len(hit):
             continue
         n_affecting += 1

@@ -6,6 +6,7 @@ another one falls back on its next best.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
@@ -15,12 +16,15 @@ from scipy.sparse.csgraph import dijkstra
 
 from coterie._arrays import Floats, Index
 from coterie._compiled import SLICE, in_slices, kernel, over_chunks
+from coterie.base import whole
 from coterie.graph._field.lengths import check_rules, read_lengths
 
 # Distances of more items are refused.
 MOST_ITEMS = 20_000
 # Steps of a compiled loop for each label and arc, roughly: the queue is deep.
 _STEPS = 20
+# Rows of a table that are copied at a time.
+_STRIP = 256
 
 
 class Arcs(NamedTuple):
@@ -50,8 +54,8 @@ def ksd_paths(graph: Any, source: int, n_paths: int) -> Floats:
     """
     check_rules(n_paths=n_paths)
     read = read_lengths(graph)
-    if not 0 <= source < read.shape[0]:
-        raise ValueError(f"source={source}, but items are numbered 0 to {read.shape[0] - 1}.")
+    if not whole(0, read.shape[0] - 1).holds(source):
+        raise ValueError(f"source={source!r}, but items are numbered 0 to {read.shape[0] - 1}.")
     if n_paths == 1:  # it need not begin with the shortest arc
         return dijkstra(read, indices=source)[:, None]
     lengths = ksd_trees(arcs_of(read), source, n_paths)[0]
@@ -83,9 +87,16 @@ def path_distances(graph: Any, how: str, k: int) -> Floats:
         over_chunks(greedy, n, 1)
         return D
     over_chunks(shortest if how == "shortest" or k == 1 else ksd, n, max(1, SLICE // steps))
-    D += D.T
-    D *= 0.5
+    fold(D, lambda there, back: 0.5 * (there + back))
     return D
+
+
+def fold(D: Floats, of_both: Callable[[Floats, Floats], Floats]) -> None:
+    """Make a table symmetric in place, in strips: of each two cells that mirror each other take one value."""
+    for start in range(0, len(D), _STRIP):
+        rows = slice(start, start + _STRIP)
+        D[rows, start:] = both = of_both(D[rows, start:], D[start:, rows].T)
+        D[start:, rows] = both.T
 
 
 def arcs_of(graph: Any) -> Arcs:

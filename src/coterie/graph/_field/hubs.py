@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from sklearn.utils import check_random_state
 
 from coterie._arrays import Floats, Index
-from coterie.graph._field.disjoint_paths import path_distances, refuse_many
+from coterie.graph._field.disjoint_paths import fold, path_distances, refuse_many
 from coterie.graph._field.lengths import check_rules, read_lengths
 
 
@@ -56,6 +56,8 @@ def hub_distances(
     n = graph.shape[0]
     refuse_many(n)
     part = _parts(graph, min(n_partitions, n), random_state)
+    if n_partitions == 1:
+        return HubDistances(path_distances(graph, distance, n_paths), np.empty(0, dtype=np.int64), part)
     edges = graph.tocoo()
     hubs = _hubs(edges.row, part, part[edges.col], hubs_per_pair)
     number = np.full(n, -1)
@@ -93,7 +95,8 @@ def _joined(
         for column in np.flatnonzero(number[vertices] >= 0):
             np.minimum(block, to_hubs[:, number[vertices[column]], None] + far[column, mine], out=block)
         D[:, vertices[mine]] = block
-    return np.minimum(D, D.T)
+    fold(D, np.minimum)
+    return D
 
 
 def _parts(graph: Any, n_partitions: int, random_state: Any) -> Index:

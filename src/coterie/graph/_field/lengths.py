@@ -22,6 +22,7 @@ from coterie.graph._cut.affinities import neighbour_pairs
 TINY = 1e-12
 # What parameters may be, of `EMC` and of the functions that it is made of.
 RULES = {
+    "metric": one_of("euclidean", "cosine", "precomputed"),
     "n_neighbors": whole(1),
     "n_paths": whole(1),
     "alpha": real(1.0, above=True),
@@ -46,19 +47,23 @@ def read_lengths(graph: Any, n_items: int | None = None, ids: Any = None) -> Any
     try:
         read = sparse.coo_matrix(read_weights(graph, n_items, ids=ids))
     except ValueError as error:
-        hint = "Lengths are numbers without a direction; graph.maximum(graph.T) has the edges of both."
-        raise ValueError(f"{error} {hint}") from None
-    below = np.flatnonzero(read.data < 0)
-    if len(below):
-        i, j, length = read.row[below[0]], read.col[below[0]], read.data[below[0]]
+        if "one weight" not in str(error):
+            raise
         raise ValueError(
-            f"the edge of items {i} and {j} has the length {length:g}; lengths are not negative. Of "
-            "similarities take 1 / w or -log(w)."
+            f"{error} Lengths have no direction; graph.maximum(graph.T) has the edges of both."
+        ) from None
+    n, below = read.shape[0], np.flatnonzero(read.data < 0)
+    if len(below):
+        ends = [int(end[below[0]]) for end in (read.row, read.col)]
+        i, j = ends if ids is None else np.asarray(getattr(ids, "values", ids))[ends]
+        raise ValueError(
+            f"the edge of items {i} and {j} has the length {read.data[below[0]]:g}; lengths are not "
+            "negative. Of similarities take 1 / w or -log(w)."
         )
-    # a list or a sparse matrix has 0 for items in one place; in a full one it is no edge
-    n = read.shape[0]
-    full = not sparse.issparse(graph) and read.nnz == n * (n - 1)
-    kept = np.isfinite(read.data) & ((read.data > 0) | (not full))
+    # in a table 0 is no edge; in a list or a sparse matrix it is the length of one, of items in one place
+    table = isinstance(graph, np.ndarray | list | tuple) and read.nnz == n * (n - 1)
+    table = table and np.shape(graph) == (n, n) and not (n == 3 and all(isinstance(x, tuple) for x in graph))
+    kept = np.isfinite(read.data) & ((read.data > 0) | (not table))
     return _graph_of(n, read.row[kept], read.col[kept], read.data[kept])
 
 
@@ -96,6 +101,7 @@ def knn_graph(X: Any, n_neighbors: int = 5, *, connect: bool = True, metric: str
 
 def read_points(X: Any, metric: str) -> Any:
     """What the lengths of pairs are taken from: rows (of length 1 for "cosine"), or symmetric distances."""
+    check_rules(metric=metric)
     given = metric == "precomputed"
     X = check_array(X, accept_sparse=False if given else "csr", dtype=np.float64)
     if given:
@@ -131,7 +137,7 @@ def _bridged(distances: Distances, i: Index, j: Index, k: int) -> tuple[Index, I
 def _graph_of(n: int, i: Index, j: Index, length: Floats) -> Any:
     """A graph none of whose edges has the length 0, which would be no edge."""
     graph = symmetric_graph(n, i, j, length)
-    graph.data = np.maximum(graph.data, TINY * mean_length(graph.data))
+    graph.data[graph.data == 0] = TINY * mean_length(graph.data)  # read again, it is the same graph
     return graph
 
 
