@@ -8,12 +8,11 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import NearestNeighbors
-from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
 from coterie._arrays import Floats, Index
 from coterie.adjacency import read_weights
-from coterie.base import Distances, check_distances, one_of, real, symmetric, whole
+from coterie.base import Distances, check_distances, one_of, real, symmetric, unit_rows, whole
 from coterie.distortion._rows import squared_pair_distances
 from coterie.exceptions import ParameterError
 from coterie.graph._cut.affinities import neighbour_pairs
@@ -110,7 +109,7 @@ def read_points(X: Any, metric: str) -> Any:
         if X.diagonal().any():
             X = X.copy()
             np.fill_diagonal(X, 0.0)
-    return normalize(X) if metric == "cosine" else X
+    return unit_rows(X) if metric == "cosine" else X
 
 
 def pair_lengths(X: Any, metric: str, i: Index, j: Index) -> Floats:
