@@ -108,7 +108,8 @@ def on_table(typed: str, kind: str, n: int) -> list[str]:
     }
     own |= {f"{old}.csv": f"{kind}.csv" for old in ("wine", "districts")}
     own |= {f"{old}.csv": f"{kind}-{old}.csv" for old in ("pairs", "borders")} | {
-        "--size-max 40": f"--size-max {n // 2}"
+        "--size-max 40": f"--size-max {n // 2}",
+        "--size-min 8000 --load people": f"--size-min {n // 8}",
     }
     for old, new in own.items():
         typed = typed.replace(f" {old}", f" {new}")

@@ -220,7 +220,7 @@ class ConnectedKMeans(PrototypeClusterer):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            The items; "ward" takes dense rows.
+            The items; along a graph "ward" takes dense rows.
         y : ignored
             Present for the API.
         constraints : Constraints or array of partial labels (-1: unknown), optional
@@ -233,7 +233,7 @@ class ConnectedKMeans(PrototypeClusterer):
         self
         """
         X, known = self._begin_fit(X, constraints, n_clusters=self.n_clusters, **CHECKS_OF_ROWS)
-        self._check_kinds(X, known)
+        self._check_kinds(known)
         rng = check_random_state(self.random_state)
         self._graph = self._read_graph(X, known)
         self._bounds = bounds = self._read_bounds(X.shape[0], size_weight)
@@ -247,14 +247,8 @@ class ConnectedKMeans(PrototypeClusterer):
 
     # ---- what was asked for ---------------------------------------------------------------------------
 
-    def _check_kinds(self, X: Any, known: Constraints) -> None:
-        """Refuse constraints that the start, or a least load, cannot keep, and rows that it cannot take."""
-        if self._from_tree and sparse.issparse(X) and self.n_clusters is not None:
-            raise ParameterError(
-                'init="ward" takes dense rows, and X is sparse: take init="k-means" or "degree", or '
-                "X.toarray().",
-                "init",
-            )
+    def _check_kinds(self, known: Constraints) -> None:
+        """Refuse constraints that the start, or a least load, cannot keep."""
         if known and not (isinstance(self.init, str) and self.init == "ward"):
             raise UnsupportedConstraintError(
                 f"clusters that grow from seeds do not keep constraints ({', '.join(sorted(known.kinds))}): "
@@ -399,6 +393,12 @@ class ConnectedKMeans(PrototypeClusterer):
 
     def _tree(self, X: Any, known: Constraints, bounds: SizeBounds, rng: Any) -> Labels | None:
         """Labels of Ward's tree; None if it came to a dead end."""
+        if sparse.issparse(X) and self._graph is not None:
+            raise ParameterError(
+                'along a graph init="ward" takes dense rows, and X is sparse: take init="k-means" or '
+                '"degree", or X.toarray().',
+                "init",
+            )
         rows = unit_rows(X) if self.metric == "cosine" else X
         cap = {}
         if self.size_min is None and is_bound(self.size_max):  # other bounds are met later

@@ -159,8 +159,9 @@ def recut(
             continue
         below = above = 0.0
         for t in range(d):
-            below += room.sums[i, t] ** 2
-            above += (room.sums[0, t] - room.sums[i, t]) ** 2
+            inside, outside = room.sums[i, t], room.sums[0, t] - room.sums[i, t]
+            below += inside * inside
+            above += outside * outside
         gained = worth(below, room.mass[i], cosine) + worth(above, room.mass[0] - room.mass[i], cosine)
         if excess < best_excess * (1 - 1e-9) or gained > best_worth:
             best, best_first, best_excess, best_worth = i, first, excess, gained
