@@ -5,8 +5,9 @@ tenth is wrong; classes that take labels alone get as many labels. Tables are st
 dropped, nominal columns one-hot, and of more than 2,000 rows a fixed sample is taken. The plain counterpart
 is scikit-learn's, with its defaults: KMeans for the k-means family and KMedoids, GaussianMixture for
 mixtures, AgglomerativeClustering for trees. Kernels, pairwise distances and COBWEB are compared with
-themselves alone. Classes that make sizes equal by default are left out: what that costs stands in
-docs/how-equal.md.
+themselves alone. Left out are classes that make sizes equal by default (what that costs stands in
+docs/how-equal.md), those that keep clusters connected on a graph, and those that are fitted on something else
+than rows.
 
 A difference is taken draw by draw, on all items and on those that no pair of the draw names, and averaged
 over the draws. Harm is where it is negative: below the plain counterpart, or below itself with fewer true
@@ -63,6 +64,7 @@ EQUAL = (
     *("BalancedKMeans", "FrequencySensitiveKMeans", "OnlineBalancedKMeans"),
     *("SizeConstrainedBisection", "BalancedCut"),
 )
+ON_A_GRAPH = ("ConnectedKMeans", "ConnectedKCenter")
 ALONE = ("KernelPCKMeans", "PairwiseClustering", "COPCobweb")
 LABELS = ("SeededKMeans", "ConstrainedSeedKMeans")
 # why a goal is missed, where that is known: methods, the counterpart, the reason
@@ -224,7 +226,7 @@ def summary(method: str, by_table: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    usual = [one.name for one in METHODS if one.name not in EQUAL]
+    usual = [one.name for one in METHODS if one.wants == "rows" and one.name not in (*EQUAL, *ON_A_GRAPH)]
     methods = os.environ.get("DEFAULTS_METHODS", ",".join(usual)).split(",")
     names = os.environ.get("DEFAULTS_TABLES", ",".join(TABLES)).split(",")
     draws = int(os.environ.get("DEFAULTS_DRAWS", DRAWS))
