@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         metrics,
         mixture,
         report,
+        semisupervised,
         tables,
         testing,
     )
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
         PenalizedGaussianMixture,
     )
     from coterie.relational import EntityResolver
+    from coterie.semisupervised import PairwiseLogisticRegression, PairwiseSVC
 
 __version__ = "0.1.0"
 

@@ -112,12 +112,28 @@ class TakesConstraints:
         given, X = X, validate_data(self, X, **checks)
         return X, as_constraints(constraints, X.shape[0], like=given)
 
+    def _forget(self) -> None:
+        """Leave nothing of an earlier fit but the form of X."""
+        for name in vars(self).keys() - {"n_features_in_", "feature_names_in_"}:
+            if name.endswith("_"):
+                delattr(self, name)
+
     def _refuse_other_kinds(self, known: Constraints) -> None:
         refused = known.kinds - self.constraint_kinds
         if refused:
             raise UnsupportedConstraintError(
                 f"{type(self).__name__} cannot honour constraints of kind {', '.join(sorted(refused))}; "
                 f"it takes {', '.join(sorted(self.constraint_kinds)) or 'none'}."
+            )
+
+    def _warn_of_outvoted(self, broken: Violations, more: str = "") -> None:
+        """Warn once of constraints that the outcome breaks; `more` is told at the end."""
+        if broken.n_broken:
+            some = ", ".join(f"{kind} {items}" for kind, items, *_ in broken.first_rows()[:3])
+            warn_user(
+                f"{broken.n_broken:,} of {broken.n_stated:,} constraints were outvoted, e.g. {some}; "
+                f"see violations_.{more}",
+                ViolatedConstraintsWarning,
             )
 
 
@@ -234,10 +250,4 @@ class ConstrainedClusterMixin(TakesConstraints, CallbackSupportMixin, ClusterMix
                 f"{type(self).__name__} broke constraints that it promises to obey; please report this. "
                 f"{broken}"
             )
-        if broken.n_broken:
-            some = ", ".join(f"{kind} {items}" for kind, items, *_ in broken.first_rows()[:3])
-            warn_user(
-                f"{broken.n_broken:,} of {broken.n_stated:,} constraints were outvoted, e.g. {some}; "
-                "see violations_.",
-                ViolatedConstraintsWarning,
-            )
+        self._warn_of_outvoted(broken)

@@ -87,12 +87,6 @@ class LearnedDistance(
         self._learn(X, known)
         return self
 
-    def _forget(self) -> None:
-        """Leave nothing of an earlier fit."""
-        for name in vars(self).keys() - {"n_features_in_", "feature_names_in_"}:
-            if name.endswith("_"):
-                delattr(self, name)
-
     def _told_nothing(self, X: Any) -> Any:
         warn_user(
             f"{type(self).__name__} was told nothing, so that it leaves the distance as it is; pass "

@@ -31,10 +31,13 @@ class StatedPairs:
         return known.only_hard() | soft
 
 
-def stated_pairs(known: Constraints, limit: int = MOST_GROUP_PAIRS, *, hard: bool = False) -> StatedPairs:
+def stated_pairs(
+    known: Constraints, limit: int = MOST_GROUP_PAIRS, *, hard: bool = False, margin: bool = False
+) -> StatedPairs:
     """The soft pairs of `known`, sorted; soft groups are written out, and what is said twice adds up.
 
-    With `hard` also what is hard, a group with the strength 1.
+    With `hard` also what is hard, a group with the strength 1. With `margin` a stated confidence c counts
+    2c - 1, the share of true pairs less that of wrong ones, in place of its log-odds.
     """
     pairs, cannot, strength = [np.empty((0, 2), dtype=np.int64)], [np.empty(0, dtype=bool)], [np.empty(0)]
 
@@ -45,7 +48,8 @@ def stated_pairs(known: Constraints, limit: int = MOST_GROUP_PAIRS, *, hard: boo
 
     for table, apart in ((known.must_table, False), (known.cannot_table, True)):
         rows = table.active & (hard | ~table.hard)
-        add(table.ij[rows], apart, table.strength[rows])
+        sure = np.where(np.isnan(table.confidence), 1.0, 2.0 * table.confidence - 1.0)
+        add(table.ij[rows], apart, (table.weight * sure if margin else table.strength)[rows])
     groups = [group for group in known.groups if group.active and (hard or group.weight is not None)]
     total = sum(group.n_pairs() for group in groups)
     if total > limit:

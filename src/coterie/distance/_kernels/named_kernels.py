@@ -18,8 +18,8 @@ from coterie.base import distances_between, symmetric
 from coterie.distortion import Cosine, SquaredEuclidean
 from coterie.distortion._rows import canonical
 
-FEATURE_KERNELS = ("linear", "cosine")
-TABLE_KERNELS = ("rbf", "laplacian", "polynomial")
+FEATURE_KERNELS: tuple[str, ...] = ("linear", "cosine")
+TABLE_KERNELS: tuple[str, ...] = ("rbf", "laplacian", "polynomial")
 # Bytes of a table of all pairs.
 MAX_TABLE = 4_000_000_000
 # Items whose distances `gamma="median"` looks at.
@@ -43,13 +43,28 @@ class ItemKernel:
 
 
 class KernelMaker:
-    """A named kernel; learns from the training rows what `gamma="median"` means and where their middle is."""
+    """A named kernel; learns from the training rows what `gamma="median"` means and where their middle is.
 
-    def __init__(self, name: str, gamma: Any, degree: int, coef0: float, X: Any, mass: Floats) -> None:
+    With `from_origin` the inner products of "linear" are those of the rows as they are: a function that is
+    linear in them has no intercept, so that the origin matters.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        gamma: Any,
+        degree: int,
+        coef0: float,
+        X: Any,
+        mass: Floats,
+        *,
+        from_origin: bool = False,
+    ) -> None:
         self.name, self.degree, self.coef0 = name, degree, coef0
         (Cosine if name == "cosine" else SquaredEuclidean)(X, mass).check_range()
         # distances do not change when the origin moves to the data, and keep their digits
-        moves = name in ("linear", "rbf") and not sparse.issparse(X)
+        moves = name == "rbf" or (name == "linear" and not from_origin)
+        moves = moves and not sparse.issparse(X)
         self.middle = (mass @ X / mass.sum()).astype(X.dtype) if moves else None
         self.gamma = 1.0
         if name in TABLE_KERNELS:
