@@ -282,7 +282,7 @@ def test_labels_that_fall_apart_are_told():
     assert found.clusters.tolist() == [0, 1, 2]
     assert found.pieces.tolist() == [2, 2, 1]
     assert "2 of 3 clusters fall apart: cluster 0 is in 2 pieces, cluster 1 is in 2 pieces." in str(found)
-    assert str(check_connected([0, 0, 1, 1, 1, -1], PATH)) == "All 2 clusters are connected."
+    assert str(check_connected([0, 0, 1, 1, 1, -1], PATH)) == "None of 2 clusters falls apart."
     assert check_connected([0, 1, 0], None)
     assert not check_connected([0, -1, 0, 1, 1, 1], PATH)  # what is left out holds nothing together
 
@@ -358,6 +358,8 @@ def test_steps_refuse_what_they_cannot_do():
         reaching_distance(sparse.eye_array(6).tocsr(), PATH, 0, metric="precomputed")
     with pytest.raises(ValueError, match="got an array of float64 numbers"):
         check_connected(np.zeros(6), PATH)
+    with pytest.raises(ValueError, match="so k=1 connected clusters cannot hold all items"):
+        overlapping_k_center(X, PATH[1:], 1)
     whole = np.ones((6, 2), dtype=bool)
     for centers, sets, message in (
         ([0, 5], whole[:5], r"sets must be true or false, of shape \(6, 2\)"),
@@ -396,6 +398,19 @@ def test_cosines_need_no_unit_and_bear_zeros():
         )
         assert model.fit(zeros).radii_.tolist() == [0.0] * 4
         assert model.approx_ratio_ == 1.0
+
+
+def test_distances_out_of_range_are_refused():
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    for unit, word in ((1e200, "too large"), (1e-200, "too small")):
+        with pytest.raises(ValueError, match=word):
+            fitted(2, PATH, X * unit)
+    with pytest.raises(ValueError, match="too large"):
+        reaching_distance(X * 1e200, PATH, 0)
+    for metric, word in ((lambda a, b: np.nan, "nan"), (lambda a, b: np.inf, "inf")):
+        for edges in (PATH, None):
+            with pytest.raises(ValueError, match=f"gives the distance {word} between two items"):
+                ConnectedKCenter(2, connectivity=edges, metric=metric).fit(X)
 
 
 def test_constraints_are_refused_by_name():

@@ -166,6 +166,25 @@ def test_sparse_rows_are_dense_rows():
         ConnectedKMeans(4, connectivity=edges).fit(sparse.csr_array(X))
 
 
+def test_rows_without_any_entry_are_dense_zeros():
+    edges = [(i, i + 1) for i in range(11)]
+    for metric in ("sqeuclidean", "cosine"):
+        words = {"connectivity": edges, "init": "degree", "metric": metric, "random_state": 0, "size_min": 3}
+        model, dense = (
+            ConnectedKMeans(3, **words).fit(X) for X in (sparse.csr_array((12, 2)), np.zeros((12, 2)))
+        )
+        assert np.array_equal(model.labels_, dense.labels_)
+
+
+def test_the_start_does_not_warn_of_empty_clusters_of_its_own():
+    X, edges = np.array([[0.0], [0.0], [1.0], [1.0]]), [(0, 1), (1, 2), (2, 3)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ConnectedKMeans(4, connectivity=edges, init="k-means", random_state=0).fit(X)
+    assert sorted(model.labels_.tolist()) == [0, 1, 2, 3]
+    assert (np.diff(model.history_) <= 0).all()
+
+
 def test_given_centres_keep_their_numbers():
     X, edges = lattice(8, 1)
     one = ConnectedKMeans(3, connectivity=edges, init=X[[0, 30, 60]]).fit(X)

@@ -41,7 +41,7 @@ def test_rounds_of_tiny_steps_are_continuous_growth(numbers):
         X, _, _, graph = random_problem(seed, n=60, k=4)
         seeds = degree_seeds(graph, 60, 4, np.random.RandomState(seed))
         smooth = Growth(graph, X, "euclidean")(seeds, X[seeds])[0]
-        for step in (1e-9, 0.0):
+        for step in (1e-9, 5e-324, 0.0):
             steps = Growth(graph, X, "euclidean", rounds=True, radius_step=step, lookahead=False)
             assert steps(seeds, X[seeds])[0].tolist() == smooth.tolist()
 

@@ -225,6 +225,31 @@ def test_without_a_graph_bounds_hold_on_the_complete_one():
         ConnectedKMeans(3, size_min=9).fit(np.zeros((2001, 1)))
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "load"),
+    [
+        ([0, 0, 0], [0, 3, 3], [0, 1]),
+        ([2, 0, 2], [4, 1, 4], [0, 1]),
+        ([0, 0, 0], [6, 0, 0], [1, 0, 0]),
+        ([1, 0, 0], [6, 2, 0], [1, 1e-30, 0]),
+    ],
+)
+def test_an_island_without_load_gets_clusters_that_may_be_empty(low, high, load):
+    """Each island is a path of six items; what a cluster must hold, and may, is told one by one."""
+    n, k = 6 * len(load), len(low)
+    edges = [(i, i + 1) for i in range(n - 1) if (i + 1) % 6]
+    each = np.repeat(np.array(load, dtype=float), 6)
+    model = ConnectedKMeans(k, connectivity=edges, size_min=low, size_max=high, random_state=0)
+    held = model.fit(np.arange(n)[:, None] % 5, size_weight=each).sizes_
+    assert (held >= np.array(low) * (1 - 1e-9)).all()
+    assert (held <= np.array(high) * (1 + 1e-9)).all()
+
+
+def test_islands_without_load_hold_no_least_load():
+    words = {"size_min": [1, 0, 1], "size_weight": [0, 0, 1, 1], "edges": [(2, 3)], "k": 3}
+    refused(InfeasibleConstraintsError, ["3 islands", "of at least 0 cannot fill them"], **words)
+
+
 # What cannot be, or was not found
 
 PATH = [(0, 1), (1, 2), (2, 3)]
@@ -244,6 +269,8 @@ def test_sums_that_cannot_be_are_proven():
     refused(InfeasibleConstraintsError, ["minimum sizes", "6", "4"], size_min=3)
     refused(InfeasibleConstraintsError, ["maximum sizes", "2"], size_max=1)
     refused(InfeasibleConstraintsError, ["item 0", "9", "size_max"], size_max=6, size_weight=[9, 1, 1, 1])
+    refused(InfeasibleConstraintsError, ["item 0 counts 1"], k=None, size_min=2, size_max=0)
+    refused(ParameterError, ["size_weight adds up to more"], size_min=1, size_weight=[1e308] * 4)
     joined = Constraints(must_link=[(0, 1), (1, 2)], n_items=4)
     refused(InfeasibleConstraintsError, ["item 0 and the 2", "size_max=2"], size_max=2, constraints=joined)
 
@@ -275,6 +302,10 @@ def test_a_number_of_clusters_or_a_least_load():
     refused(ParameterError, ["size_min='50%'", "share"], k=None, size_min="50%")
     refused(ParameterError, ["not one number"], k=None, size_min=[1, 2])
     refused(ParameterError, ["above 0"], k=None, size_min=0)
+    refused(ParameterError, ["size_min=0.0 is a share"], k=None, size_min=0.0)
+    refused(ParameterError, ["size_max='0%' is a share"], k=None, size_min=2, size_max="0%")
+    for none in (np.nan, np.inf, True):
+        refused(ParameterError, [f"size_min={none} is not one number"], k=None, size_min=none)
     refused(ParameterError, ["size_max=1.5"], k=None, size_min=2, size_max=1.5)
 
 

@@ -13,6 +13,7 @@ from coterie._arrays import Floats, Index, Labels
 from coterie._words import count_of, listed
 from coterie.adjacency import islands, pieces, read_graph
 from coterie.base import check_distances, symmetric
+from coterie.distortion import SquaredEuclidean
 from coterie.exceptions import ParameterError
 from coterie.graph._connected.disjoint import best_disjoint
 from coterie.graph._connected.growth import Growth
@@ -148,7 +149,7 @@ def make_disjoint(
     growth = read_problem(X, connectivity, metric)
     n = growth.space.n
     centers = _row_numbers(np.asarray(centers), n, "centers")
-    check_number(growth, len(centers), "the number of centers")
+    check_number(growth, len(centers), "len(centers)")
     try:
         given = sparse.csc_array(sets, dtype=np.float64)
     except (TypeError, ValueError):
@@ -190,7 +191,7 @@ class ConnectivityReport:
         return (
             f"{len(torn):,} of {clusters} fall apart: {listed(torn)}."
             if torn
-            else f"All {clusters} are connected."
+            else f"None of {clusters} falls apart."
         )
 
 
@@ -250,6 +251,9 @@ def read_problem(X: Any, connectivity: Any, metric: Any, ids: Any = None, **how:
                 f"the distance of an item to itself must be 0; X[{own}, {own}] is {X[own, own]:g}."
             )
         X = symmetric(X, "precomputed distances")
+    elif isinstance(metric, str) and metric in ("euclidean", "l2", "sqeuclidean"):
+        with np.errstate(over="ignore"):
+            SquaredEuclidean(X, np.ones(X.shape[0])).check_range()
     graph = None if connectivity is None else read_graph(connectivity, X.shape[0], ids=ids, X=X)
     return Growth(graph, X, metric, **how)
 
@@ -259,4 +263,4 @@ def check_number(growth: Growth, k: int, word: str = "n_clusters", name: Any = i
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 1 <= k <= growth.space.n:
         message = f"it must be a whole number from 1 to the number of items, {growth.space.n}"
         raise ParameterError(f"{word} is {k!r}; {message}.", word)
-    check_islands(growth.graph, k, name)
+    check_islands(growth.graph, k, name, word)

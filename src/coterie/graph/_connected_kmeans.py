@@ -285,10 +285,11 @@ class ConnectedKMeans(PrototypeClusterer):
                 bound = getattr(self, name)
                 single = isinstance(bound, int | np.integer) and not isinstance(bound, bool)
                 if bound is not None and not single:
+                    share = share_of(bound)
                     why = (
-                        "a share of the mean size, which needs n_clusters"
-                        if share_of(bound)
-                        else "not one number"
+                        "not one number"
+                        if share is None or np.isnan(share)
+                        else "a share of the mean size, which needs n_clusters"
                     )
                     raise ParameterError(
                         f"{name}={bound!r} is {why}; without n_clusters give a whole number of items, or a "
@@ -339,7 +340,8 @@ class ConnectedKMeans(PrototypeClusterer):
             if scan is not None:
                 found.n_iter += scan.n_iter
                 found.converged &= scan.converged
-                found.history = found.history if bounds.bind else np.append(scan.history, found.history[1:])
+                if not bounds.bind:  # both are the same sum but for rounding, which may not rise
+                    found.history = np.minimum.accumulate(np.append(scan.history, found.history[1:]))
             return found
 
         def better(new: Any, old: Any) -> bool:
@@ -359,10 +361,10 @@ class ConnectedKMeans(PrototypeClusterer):
         u = int(np.argmax(load))
         if load[u] > bounds.high.max() * (1 + ROUNDING):
             items = np.flatnonzero(unit == u)
-            joined = f" and the {len(items) - 1:,} that it must join" if len(items) > 1 else ""
+            joined = f" and the {len(items) - 1:,} that it must join count" if len(items) > 1 else " counts"
             raise InfeasibleConstraintsError(
-                f"item {name(items[0])}{joined} count {format_number(load[u])}, more than size_max="
-                f"{self.size_max}. Raise size_max{', or drop must-links' if joined else ''}."
+                f"item {name(items[0])}{joined} {format_number(load[u])}, more than size_max="
+                f"{self.size_max}. Raise size_max{', or drop must-links' if len(items) > 1 else ''}."
             )
         if graph is None or not (bounds.low > 0).any():
             return
@@ -371,7 +373,7 @@ class ConnectedKMeans(PrototypeClusterer):
         i = int(np.argmin(held))
         if held[i] < low * (1 - ROUNDING):
             item = name(int(np.argmax(at[unit] == i)))
-            means = f" (here {format_number(low)})" if share_of(self.size_min) else ""
+            means = "" if share_of(self.size_min) is None else f" (here {format_number(low)})"
             raise InfeasibleConstraintsError(
                 f"the island of item {item} holds {format_number(held[i])}, less than size_min="
                 f"{self.size_min}{means}, and no cluster spans two islands. Lower size_min, or add edges to "
@@ -433,8 +435,10 @@ class ConnectedKMeans(PrototypeClusterer):
         else:
             centres: Any = self.init
             if isinstance(centres, str):
-                plain = PCKMeans(k, metric=self.metric, n_init=1, random_state=rng.randint(2**31 - 1)).fit(X)
-                centres = plain.cluster_centers_
+                plain = PCKMeans(k, metric=self.metric, n_init=1, random_state=rng.randint(2**31 - 1))
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of empty clusters: none of ours will be
+                    centres = plain.fit(X).cluster_centers_
             else:
                 centres = self._given(centres, distortion, "init")
             seeds = nearest_seeds(growth, centres)

@@ -27,6 +27,10 @@ def read_loads(size_weight: Any, n: int) -> Floats:
             f"size_weight of item {wrong[0]} is {format_number(load[wrong[0]])}; loads are finite, at least "
             "0."
         )
+    with np.errstate(over="ignore"):
+        total = load.sum()
+    if not np.isfinite(total):
+        raise _wrong_load("size_weight adds up to more than float64 holds; count in larger units.")
     if not load.any():
         raise _wrong_load("size_weight is zero for every item: nothing would be counted.")
     return NOTHING if (load == 1.0).all() else load

@@ -301,8 +301,9 @@ class Growth:
                 pass
             least = float(rounds.least[0])
             if math.isfinite(least):
-                steps = max(1, math.ceil((least - radius) / step)) if step > 0 else 0
-                radius = max(radius + step * steps, least)  # at least, whatever the rounding
+                steps = (least - radius) / step if step > 0 else np.inf
+                rise = step * max(1, math.ceil(steps)) if steps < np.inf else 0.0
+                radius = max(radius + rise, least)  # at least, whatever the rounding
 
     @property
     def radius_step(self) -> float:

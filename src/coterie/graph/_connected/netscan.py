@@ -178,7 +178,7 @@ def far_out(radii: Floats, outliers: Any) -> Any:
     return radii > (ordered[at] if clear else ordered[-1])
 
 
-def check_islands(graph: Any, k: int, name: Callable[[int], Any] = int) -> None:
+def check_islands(graph: Any, k: int, name: Callable[[int], Any] = int, word: str = "n_clusters") -> None:
     """Raise where there are more islands than clusters."""
     if graph is None:
         return
@@ -188,8 +188,7 @@ def check_islands(graph: Any, k: int, name: Callable[[int], Any] = int) -> None:
         item = int(np.argmax(sizes[at] == sizes.min()))
         raise ParameterError(
             f"the connectivity has {n_islands:,} islands (the smallest has {sizes.min():,} of the "
-            f"{len(at):,} items, one of them item {name(item)}), so n_clusters="
-            f"{k} connected clusters cannot hold all items. Ask for at least {n_islands:,} clusters, or add "
-            "edges between the islands.",
-            "n_clusters",
+            f"{len(at):,} items, one of them item {name(item)}), so {word}={k} connected clusters cannot "
+            f"hold all items. Ask for at least {n_islands:,} clusters, or add edges between the islands.",
+            word,
         )

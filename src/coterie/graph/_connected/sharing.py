@@ -55,10 +55,14 @@ def share_out(
         LinearConstraint(sparse.hstack([on_island, away]), wanted, np.inf),
     ]
     if c > 1:
-        parts = [np.where(load > 0, load, 1.0)[:, None], np.minimum(kinds.T, 2 * load.sum())]
-        for end, below, above in ((0, -np.inf, 1 + ROUNDING), (1, 1 - ROUNDING, np.inf)):
-            share = sparse.block_diag(list((parts[1][end] / parts[0])[:, None, :]))
-            limits.append(LinearConstraint(sparse.hstack([share, 0 * away]), below, above))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            part = kinds / load[:, None, None]
+        # of no load any room is enough, and any least load too much; no more than that is to be told
+        lows = np.where(kinds[:, 0] > 0, np.minimum(part[:, :, 0], 2.0), 0.0)
+        highs = np.fmin(part[:, :, 1], 1.0)
+        for share, below, above in ((lows, -np.inf, 1 + ROUNDING), (highs, 1 - ROUNDING, np.inf)):
+            on_each = sparse.block_diag(list(share[:, None, :]))
+            limits.append(LinearConstraint(sparse.hstack([on_each, 0 * away]), below, above))
     cost = np.append(rng.uniform(size=n * c) / (len(low) + 1), np.ones(n))  # the former add up to less than 1
     # with one kind every corner of the linear program is whole: what is wanted, or an end, for all but one
     whole = np.append(np.full(n * c, float(c > 1)), np.zeros(n))

@@ -60,9 +60,16 @@ class ItemSpace(Distances):
 
     def between(self, rows: Index | None, columns: Index) -> Floats:
         """Distances from some items (all: None) to others; an item is at 0 from itself, zeros as well."""
-        found = super().between(rows, columns)
+        found = self._finite(super().between(rows, columns))
         if isinstance(self.metric, str) and self.metric == "cosine":
             found[(np.arange(self.n) if rows is None else rows)[:, None] == columns] = 0.0
+        return found
+
+    def _finite(self, found: Floats) -> Floats:
+        """The same, or an error where a metric gave what is no distance."""
+        if not self.given and not np.isfinite(found).all():
+            wrong = found[~np.isfinite(found)][0]
+            raise ValueError(f"metric={self.metric!r} gives the distance {wrong} between two items.")
         return found
 
     def centres_at(self, nodes: Index) -> Any:
@@ -77,7 +84,7 @@ class ItemSpace(Distances):
         if self.given:
             return np.asarray(self.X[rows][:, centres], dtype=np.float64)
         found = distances_between(self.X[rows], centres, self.metric, self.kwargs)
-        return np.asarray(found, dtype=np.float64)
+        return self._finite(np.asarray(found, dtype=np.float64))
 
     def between_centres(self, centres: Any) -> Floats:
         """Distances between centres."""

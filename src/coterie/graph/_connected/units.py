@@ -60,6 +60,8 @@ def sums_of_units(distortion: Distortion, unit: Index, load: Floats) -> tuple[Un
     weight = np.bincount(unit, load if len(load) else None, n_units).astype(np.float64)
     d = X.shape[1]
     if sparse.issparse(rows):
+        if not rows.nnz:  # a stored 0, for no columns at all are those of dense rows
+            rows = sparse.csr_array(([0.0], ([0], [0])), rows.shape)
         rows = rows if rows.has_sorted_indices else rows.sorted_indices()  # X stays as it is
         data, ends = rows.data.astype(np.float64), rows.indptr.astype(np.int64)
         units = UnitSums(data, ends, rows.indices.astype(np.int64), _squares(rows), mass, weight)
