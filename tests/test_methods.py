@@ -42,7 +42,9 @@ def test_what_is_said_of_a_method_is_true(method):
     assert (method.kinds, method.new_rows) == (kind.constraint_kinds, hasattr(kind, "predict"))
     assert method.wants == kind.wants
     given = kind().get_params()
-    assert method.needs_k == (given.get("n_clusters", given.get("n_components")) is not None)
+    assert method.needs_k == (
+        about.number_from in given or given.get("n_clusters", given.get("n_components")) is not None
+    )
     assert list(method._given) == list(inspect.signature(kind.fit).parameters)
     if "metric" in rules:
         assert method.metrics["sqeuclidean"] == inspect.signature(kind).parameters["metric"].default
@@ -258,6 +260,7 @@ def test_suitable_methods_leave_out_what_cannot_do_it():
     assert names == {
         *("COPKMeans", "PCKMeans", "MPCKMeans", "HMRFKMeans", "CVQEKMeans", "KernelPCKMeans"),
         *("SizeConstrainedKMedians", "KMedoids", "ConstrainedLinkage", "EMC"),
+        *("BoostCluster", "SpectralLearning"),
     }
     names = {method.name for method in suitable_methods(Task(30_000, 2, LABELS, metric="cosine"))}
     assert "KMedoids" not in names

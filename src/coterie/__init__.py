@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         datasets,
         distance,
         distortion,
+        ensemble,
         exceptions,
         graph,
         hierarchy,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from coterie.comparison import choose_k, compare
     from coterie.constraints import Constraints
     from coterie.distance import RCA, CannotLinkMetric, XingMetric
+    from coterie.ensemble import BoostCluster, SpectralLearning
     from coterie.exceptions import InfeasibleConstraintsError
     from coterie.graph import (
         EMC,

@@ -137,10 +137,13 @@ class Method(Listed):
     """A clusterer, and what it is for."""
 
     @cached_property
-    def statements(self) -> Literal["hold", "priced", "start"]:
-        """What happens: all hold; a broken one has a price and hard ones hold; they only guide the start."""
-        found: Any = {"all": "hold", "hard": "priced", "none": "start"}[self.estimator().obeys]
-        return found
+    def statements(self) -> Literal["hold", "priced", "start", "guide"]:
+        """What happens: all hold; a broken one has a price and hard ones hold; they only guide the start,
+        or all of the search.
+        """
+        start = self.about.guides == About.guides
+        found: Any = {"all": "hold", "hard": "priced", "none": "start" if start else "guide"}
+        return found[self.estimator().obeys]
 
     @cached_property
     def bounds(self) -> frozenset[str]:
@@ -173,7 +176,12 @@ class Method(Listed):
 
     @property
     def needs_k(self) -> bool:
-        """Whether it must be said; where it is None by default the method finds it, too."""
+        """Whether it must be said; where it is None by default the method finds it, too.
+
+        But where another parameter tells it then, which nobody may have given.
+        """
+        if self.about.number_from in self._rules:
+            return True
         written = [self._rules[name] for name in ("n_clusters", "n_components") if name in self._rules]
         return any(one is None or ast.unparse(one) != "None" for one in written)
 
@@ -335,6 +343,7 @@ METHODS = [
         *("ConnectedKMeans", "ConnectedKCenter", "EMC"),
         *("CorrelationClustering", "ClusterEditing", "ConsensusClustering", "EntityResolver"),
         *("ConstrainedGaussianMixture", "PenalizedGaussianMixture", "MeanFieldMixture", "PairwiseClustering"),
+        *("BoostCluster", "SpectralLearning"),
     )
 ]
 

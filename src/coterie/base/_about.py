@@ -31,5 +31,7 @@ class About:
     # leave this one out
     twin: str | None = None
     bounded: bool = False  # whether sizes are bounded where the user gives no bound
-    # what tells the number of clusters where it is None: bounds of that kind, as in `Method.bounds`
+    guides: str = "the start"  # what constraints guide where none is bound to hold
+    # what tells the number of clusters where it is None: bounds of that kind, as in `Method.bounds`, or
+    # another parameter
     number_from: str | None = None

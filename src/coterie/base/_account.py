@@ -118,6 +118,7 @@ class Account:
     # what X holds: rows of features, "weights" of pairs, "labels" of clusterings, or "records"
     wants: str = "rows"
     nouns: tuple[str, str] = ("item", "cluster")  # what its items and clusters are called
+    guides: str = "the start"  # what constraints guide where none is bound to hold
     obeys: str = "hard"  # which constraints hold in the outcome: "all", "hard" or "none"
     known: Constraints | None = None  # what the fit was told
     asked: int | None = None  # how many clusters were asked for
@@ -176,6 +177,7 @@ def read_account(model: Any) -> Account:
         what=None if about is None else about.what,
         source=None if about is None else about.source,
         wants=getattr(model, "wants", "rows"),
+        guides=About.guides if about is None else about.guides,
         obeys=getattr(model, "obeys", "hard"),
         known=known,
         asked=asked,

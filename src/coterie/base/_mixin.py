@@ -146,8 +146,8 @@ class ConstrainedClusterMixin(TakesConstraints, CallbackSupportMixin, ClusterMix
     ----------
     obeys : {"all", "hard", "none"}
         Whether every constraint holds in the outcome (a hard method), the hard ones only (a soft one), or
-        none: the constraints guide the start only. They may then contradict each other, and what the outcome
-        breaks is reported with a warning, hard or not.
+        none: the constraints guide what `about.guides` says, such as the start. They may then contradict
+        each other, and what the outcome breaks is reported with a warning, hard or not.
     wants : {"rows", "weights", "graph", "labels", "records"}
         What X holds: rows of features, weights of pairs (n by n), a graph, a clustering of the items in each
         column, or records (strings and numbers). The registry offers a method only where there is what it

@@ -56,9 +56,11 @@ def _left_by(model: Any) -> dict[str, Any]:
             continue
         if sparse.issparse(value):  # of a large graph the numbers that are stored
             value = value.toarray() if value.shape[0] * value.shape[1] < _LARGE_TABLE else value.data
-        is_number = isinstance(value, float | np.floating | np.ndarray | list)
-        if is_number and np.asarray(value).dtype.kind in "fi":
-            found[name] = np.asarray(value)
+        several = isinstance(value, list) and any(isinstance(one, np.ndarray) for one in value)
+        for part, number in enumerate(value) if several else [("", value)]:
+            is_number = isinstance(number, float | np.floating | np.ndarray | list)
+            if is_number and np.asarray(number).dtype.kind in "fi":
+                found[f"{name}{part}"] = np.asarray(number)
     return found
 
 

@@ -70,6 +70,7 @@ class Outcomes:
         self.name_of = known.item_name if names is None else names
         self._cluster_names = dict(enumerate(account.names))
         self.price, self.obeys, self._wants = account.price, account.obeys, account.wants
+        self._guided = f"constraints only guide {account.guides}"
         self.lacks_weight = lacks_weight(account, sample_weight)
         self._weight = sample_weight
         self._distances = distances
@@ -144,12 +145,12 @@ class Outcomes:
         if not self.price.tells:
             return "the distances to other items weigh more"
         if self.lacks_weight:
-            return f"constraints only guide the start; {NO_COST}" if self.obeys == "none" else NO_COST
+            return f"{self._guided}; {NO_COST}" if self.obeys == "none" else NO_COST
         item = self.short_name(int(judged.mover[row]))
         move = f"moving {item} into cluster {self.called(int(judged.target[row]))}"
         cost = max(float(judged.cost[row]), 0.0)
         if self.obeys == "none":
-            return f"constraints only guide the start; {move} would cost {number(cost)}"
+            return f"{self._guided}; {move} would cost {number(cost)}"
         price = self.price.statement
         if self.price.stated is not None and not np.isnan(judged.table.confidence[row]):
             price = self.price.stated

@@ -1,0 +1,13 @@
+"""Parts of boosting: weights of pairs, directions that mend them, the base, and what the rounds agree on."""
+
+from typing import TYPE_CHECKING
+
+from coterie._lazy import attach
+
+if TYPE_CHECKING:
+    from coterie.ensemble._boosting.base_clusterer import NAMED, BaseClusterer
+    from coterie.ensemble._boosting.consensus import Consensus, Final, find_final
+    from coterie.ensemble._boosting.pair_loss import PairLoss, Shares, together
+    from coterie.ensemble._boosting.projection import Scatter, projected
+
+__all__, __getattr__, __dir__ = attach(__name__)

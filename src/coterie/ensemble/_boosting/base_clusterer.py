@@ -1,0 +1,85 @@
+"""The clusterer that is boosted: any, or one by name; made anew, with a new seed, for each round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.cluster import AgglomerativeClustering, KMeans
+
+from coterie._arrays import Labels
+from coterie.ensemble._spectral_learning import SpectralLearning
+
+# Starts of k-means, as a round and at the end.
+N_INIT = 4
+
+
+def _spectral(n_clusters: int = 8) -> Any:
+    return SpectralLearning(n_clusters, normalization="symmetric")
+
+
+def _linkage(linkage: str) -> Callable[..., Any]:
+    return lambda n_clusters=8: AgglomerativeClustering(n_clusters, linkage=linkage)
+
+
+NAMED: Mapping[str, Callable[..., Any]] = {
+    "k-means": lambda n_clusters=8: KMeans(n_clusters, n_init=N_INIT),
+    "ward": _linkage("ward"),
+    "single": _linkage("single"),
+    "spectral": _spectral,
+}
+
+
+class BaseClusterer:
+    """A clusterer under the number of clusters that is asked for, and what it is made of."""
+
+    def __init__(self, estimator: Any, n_clusters: int | None, rng: Any) -> None:
+        if estimator is None or isinstance(estimator, str):
+            self._model = NAMED[estimator or "k-means"]()
+        else:
+            self._model = clone(estimator)
+        self._rng = rng
+        own = self._model.get_params()
+        name = next((name for name in ("n_clusters", "n_components") if name in own), None)
+        if n_clusters is not None and name is not None:
+            self._model.set_params(**{name: n_clusters})
+        found = n_clusters if n_clusters is not None or name is None else own[name]
+        # None: the base finds it, and so does the end
+        self.n_clusters = int(found) if isinstance(found, int | np.integer) else None
+        self.params = own
+
+    def seed(self) -> int:
+        """A number for what needs chance."""
+        return int(self._rng.randint(np.iinfo(np.int32).max))
+
+    def made(self, own_seed: bool = False, **params: Any) -> Any:
+        """A new copy, with a seed drawn for it, unless it shall keep one of its own."""
+        model = clone(self._model).set_params(**params)
+        if "random_state" in self.params and not (own_seed and self.params["random_state"] is not None):
+            model.set_params(random_state=self.seed())
+        return model
+
+    def labels(self, model: Any, rows: Any, what: str) -> Labels:
+        """Fit a copy to rows; an error says what they were."""
+        try:
+            found = np.asarray(model.fit_predict(rows))
+        except Exception as error:
+            error.add_note(
+                f"{type(model).__name__} raised this on {what} ({rows.shape[0]:,} x {rows.shape[1]:,})."
+            )
+            raise
+        if found.shape != (rows.shape[0],) or found.dtype.kind not in "iu":
+            raise ValueError(
+                f"{type(model).__name__} gave labels of shape {found.shape} and type {found.dtype} for "
+                f"{rows.shape[0]:,} rows; a clusterer gives each row a whole number, -1 for none."
+            )
+        # numbers of any size, from 0 on; what is in no cluster stays below
+        some = found >= 0
+        numbers = np.full(len(found), -1, dtype=np.int32)
+        if some.any() and int(found.max()) >= max(2 * len(found), 1000):
+            numbers[some] = np.unique(found[some], return_inverse=True)[1]
+        else:
+            numbers[some] = found[some]
+        return numbers

@@ -1,0 +1,164 @@
+"""What all rounds agree on: the kernel K = H H', with a row of H for each item, and its clusters.
+
+Round t adds to H a column for each of its clusters, the root of its weight where an item is in it. Items that
+no round tells apart have equal rows, which are kept once, with their number: K is never written out unless
+the base takes nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse.csgraph import connected_components
+from sklearn.cluster import KMeans
+
+from coterie._arrays import Floats, Index, Labels
+from coterie.base import warn_user
+from coterie.distance._kernels import refuse_large_table
+from coterie.ensemble._boosting.base_clusterer import BaseClusterer
+
+# Up to how many different rows k-means starts so often; beyond, once.
+_MANY_ROWS, _STARTS = 20_000, 10
+_WAYS_OUT = 'final="embedding" and "select" need no such table.'
+
+
+class Consensus:
+    """The kernel of all rounds so far."""
+
+    def __init__(self, n_items: int) -> None:
+        self.group = np.zeros(n_items, dtype=np.int64)  # of each item: those of one group have equal rows
+        self.partitions: list[Any] = []
+        self.weights: list[float] = []
+
+    def add(self, labels: Labels, weight: float) -> None:
+        """Add a partition; a label of -1 is no cluster."""
+        width = int(labels.max(initial=-1)) + 1
+        code = self.group * (width + 1) + (labels + 1)
+        top = int(code.max()) + 1
+        if top <= 4 * len(code) + 1000:
+            used = np.zeros(top, dtype=bool)
+            used[code] = True
+            self.group = (np.cumsum(used) - 1)[code]
+        else:
+            self.group = np.unique(code, return_inverse=True)[1].astype(np.int64)
+        self.partitions.append(labels.astype(np.min_scalar_type(-max(width, 1))))
+        self.weights.append(weight)
+
+    @property
+    def n_groups(self) -> int:
+        """How many different rows there are."""
+        return int(self.group.max()) + 1
+
+    @property
+    def size(self) -> Floats:
+        """How many items each group has."""
+        return np.bincount(self.group, minlength=self.n_groups).astype(np.float64)
+
+    @property
+    def widths(self) -> Index:
+        """How many clusters each round has."""
+        return np.array([int(labels.max(initial=-1)) + 1 for labels in self.partitions], dtype=np.int64)
+
+    def rows(self, partitions: Sequence[Any]) -> Any:
+        """Rows of H (CSR) of items that each round puts there."""
+        widths = self.widths
+        begin = np.cumsum(widths) - widths
+        labels = np.column_stack([np.asarray(one, dtype=np.int64) for one in partitions])
+        inside = labels >= 0
+        value = np.broadcast_to(np.sqrt(self.weights), labels.shape)[inside]
+        ends = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
+        shape = (len(labels), max(int(widths.sum()), 1))
+        return sparse.csr_matrix((value, (labels + begin)[inside], ends), shape)
+
+    def group_rows(self) -> Any:
+        """Rows of H of the groups."""
+        first = np.empty(self.n_groups, dtype=np.int64)
+        first[self.group[::-1]] = np.arange(len(self.group))[::-1]
+        return self.rows([labels[first] for labels in self.partitions])
+
+    def affinity(self, items: Any = None) -> Floats:
+        """K among some items, dense."""
+        at = self.group if items is None else self.group[items]
+        refuse_large_table("affinity", len(at), np.float64, "Ask for some items.")
+        present, place = np.unique(at, return_inverse=True)
+        rows = self.group_rows()[present]
+        return np.asarray((rows @ rows.T).toarray()[np.ix_(place, place)])
+
+    def directions(self, n: int | None = None) -> Floats:
+        """Columns that take rows of H to the first n eigenvectors of K, each times the root of its value.
+
+        All of them keep every distance.
+        """
+        rows = self.group_rows()
+        refuse_large_table("precomputed", rows.shape[1], np.float64, 'final="select" needs no such table.')
+        gram = (rows.T @ (sparse.diags(self.size) @ rows)).toarray()
+        values, vectors = linalg.eigh(gram)
+        order = np.argsort(-values, kind="stable")[:n]
+        return np.asarray(vectors[:, order[values[order] > 1e-12 * values[order[0]]]])
+
+
+@dataclass(frozen=True, eq=False)
+class Final:
+    """Labels of the items, and of rows of H of new ones; None: there is no such rule."""
+
+    labels: Any
+    of_rows: Callable[[Any], Any] | None
+
+
+def find_final(consensus: Consensus, base: BaseClusterer, n_components: int | None) -> Final:
+    """Cluster the kernel, or its first eigenvectors if `n_components` says how many."""
+    if n_components is not None:
+        return _by_eigenvectors(consensus, base, n_components)
+    if base.n_clusters is None:
+        return _by_majority(consensus)
+    if "affinity" in base.params:
+        refuse_large_table("precomputed", len(consensus.group), np.float64, _WAYS_OUT)
+        model = base.made(affinity="precomputed")
+        return Final(base.labels(model, consensus.affinity(), "the kernel of all rounds"), None)
+    if "linkage" in base.params:
+        rows = (consensus.group_rows() @ consensus.directions())[consensus.group]
+        return Final(base.labels(base.made(), rows, "the rows of all rounds"), None)
+    return _by_kmeans(consensus, base)
+
+
+def _by_kmeans(consensus: Consensus, base: BaseClusterer) -> Final:
+    """K-means on the rows of H, which is kernel k-means on K."""
+    k, n, rows = int(base.n_clusters or 1), consensus.n_groups, consensus.group_rows()
+    if n < k:
+        warn_user(
+            f"all rounds together tell {n} groups of items apart, fewer than n_clusters={k}: these are the "
+            "clusters.",
+            UserWarning,
+        )
+    model = KMeans(min(k, n), n_init=_STARTS if n <= _MANY_ROWS else 1, random_state=base.seed())
+    labels = model.fit_predict(rows, sample_weight=consensus.size)
+    return Final(labels[consensus.group], model.predict)
+
+
+def _by_majority(consensus: Consensus) -> Final:
+    """Items that more than half of the weight has in one cluster, and what hangs together so."""
+    rows = consensus.group_rows()
+    shared = (rows @ rows.T).tocoo()
+    most = shared.data > 0.5 * sum(consensus.weights)
+    n = consensus.n_groups
+    graph = sparse.coo_matrix((shared.data[most], (shared.row[most], shared.col[most])), (n, n))
+    labels = connected_components(graph, directed=False)[1]
+    labels[np.diff(rows.indptr) == 0] = -1  # what no round has put anywhere
+    return Final(labels[consensus.group], None)
+
+
+def _by_eigenvectors(consensus: Consensus, base: BaseClusterer, n: int) -> Final:
+    turn = consensus.directions(n)
+    model = base.made()
+    rows = (consensus.group_rows() @ turn)[consensus.group]
+    labels = base.labels(model, rows, "the eigenvectors of the kernel")
+    return Final(labels, partial(_turned, model, turn) if hasattr(model, "predict") else None)
+
+
+def _turned(model: Any, turn: Floats, rows: Any) -> Any:
+    return model.predict(rows @ turn)
