@@ -88,6 +88,9 @@ SETTINGS = {
     "| linkage='single', connectivity=near, known='apart' | linkage='average', metric='manhattan'"
     "| size_max=part(1.5)",
     "COPCobweb": "| shuffle=True",
+    "BoostCluster": "| estimator='ward' | estimator='spectral', n_rounds=5"
+    "| scatter='difference', final='select' | round_weight='bound', center=False, smoothing=0.0" + SOFT,
+    "SpectralLearning": "| normalization='symmetric' | affinity='nearest_neighbors'" + SOFT,
     # their labels may change
     "CVQEKMeans": "| form='original' | known='noisy' | form='original', known='hard'" + FORMS,
     "MPCKMeans by cluster": "per_cluster=True | per_cluster=True, learn='full'"

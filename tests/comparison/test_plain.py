@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 
 from coterie import Constraints, PCKMeans, compare
 from coterie.comparison import best, in_words
-from tests.comparison.entrants import Told, rows_of
+from tests.comparison.entrants import Told, blobs, rows_of
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +31,22 @@ def test_plain_wins_where_the_statements_mislead():
     assert best(kept) == "heavy"
     assert rows_of(kept)["plain"]["behind"] < -rows_of(kept)["plain"]["behind_error"]
     assert "which is more: it may be worth checking them" in in_words(kept)
+
+
+class Guided(Told):
+    obeys = "none"
+
+
+def test_what_keeps_no_hard_pair_is_not_chosen_where_there_are_some():
+    X, known, y = blobs(noise=0.2)
+    methods = [Guided(y), "PCKMeans"]
+    assert best(compare(X, known, 3, methods=methods, parameters={"weight": 1e4}, random_state=0)) == "Guided"
+    i, j = known.must_link[0].tolist()
+    hard = known | Constraints([(i, j)], n_items=60, hard=True)
+    kept = compare(X, hard, 3, methods=methods, parameters={"weight": 1e4}, random_state=0)
+    assert best(kept) == "PCKMeans"
+    # alone it may be
+    assert best(compare(X, hard, 3, methods=methods[:1], random_state=0)) == "Guided"
 
 
 @pytest.mark.parametrize("seed_of_folds", range(3))

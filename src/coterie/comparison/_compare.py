@@ -283,8 +283,13 @@ def _columns(
     tallies: list[_Tally], questions: Questions, folds: list[tuple[Fold, int]], known: Constraints
 ) -> dict[str, list[Any]]:
     good = [tally for tally in tallies if tally.failure is None]
-    if not any(tally.entrant.informed for tally in good):
-        _raise_first([tally for tally in tallies if tally.entrant.informed])
+    informed = [tally for tally in tallies if tally.entrant.informed]
+    if not any(tally.failure is None for tally in informed):
+        _raise_first(informed, "methods")
+    keeping = [tally for tally in informed if tally.entrant.keeps_hard]
+    some_keep = any(tally.failure is None for tally in keeping)
+    if not some_keep and any(isinstance(tally.error, InfeasibleConstraintsError) for tally in keeping):
+        _raise_first(keeping, "methods that keep hard constraints")
     n_asked: IntArray = np.bincount(
         np.concatenate([fold.asked for fold, _ in folds]), minlength=len(questions.must)
     )
@@ -293,9 +298,9 @@ def _columns(
     answers = [tally.right[asked] / n_asked[asked] for tally in good]
     scores = [balanced(one, must, owner) for one in answers]
     order = sorted(range(len(good)), key=lambda number: -round(scores[number].value, 9))
-    # pairs marked hard hold, so that plain clustering is out of the question
-    hard = known.must_table.hard.any() or known.cannot_table.hard.any()
-    may_win = [number for number, tally in enumerate(good) if tally.entrant.informed or not hard]
+    # pairs marked hard hold, so that what does not keep them is out of the question
+    hard = some_keep and (known.must_table.hard.any() or known.cannot_table.hard.any())
+    may_win = [number for number, tally in enumerate(good) if not hard or tally in keeping]
     plain = next((place for place, number in enumerate(may_win) if not good[number].entrant.informed), None)
     chosen = may_win[choose_best([answers[number] for number in may_win], plain, must, owner)]
     rows = []
@@ -327,11 +332,11 @@ def _columns(
     return {name: [row[name] for row in rows] for name in empty}
 
 
-def _raise_first(failed: list[_Tally]) -> None:
-    """Nothing could be fitted: say why, with the proof where constraints cannot be met."""
+def _raise_first(failed: list[_Tally], those: str) -> None:
+    """None of `those` could be fitted: say why, with the proof where constraints cannot be met."""
     for tally in failed:
         if isinstance(tally.error, InfeasibleConstraintsError):
-            message = f"none of the methods could be fitted. {tally.entrant.name}: {tally.error}"
+            message = f"none of the {those} could be fitted. {tally.entrant.name}: {tally.error}"
             raise InfeasibleConstraintsError(message, tally.error.certificate) from tally.error
-    message = f"none of the methods could be fitted. {failed[0].entrant.name}: {failed[0].failure}"
+    message = f"none of the {those} could be fitted. {failed[0].entrant.name}: {failed[0].failure}"
     raise ValueError(message) from failed[0].error

@@ -29,6 +29,7 @@ class Entrant:
     name: str
     make: Callable[[int], Any]  # of a seed: a fresh estimator
     informed: bool = True  # whether it is told the constraints; only plain clustering is not
+    keeps_hard: bool = True  # whether what is marked hard holds in its outcome
     fit_with: Mapping[str, Any] = field(default_factory=dict)  # more arguments of its fit
     refusal: str | None = None  # why it cannot take part
     rows: Callable[[Any, Any], Any] = _as_given  # of X and what is kept: what it clusters
@@ -143,7 +144,8 @@ def _by_name(
         return method.build(task.n_clusters, metric=task.metric, random_state=seed, **own)
 
     refusal = method.refuses(task, own) or _missing_arguments([method.estimator], fit_with)
-    return Entrant(method.name, make, fit_with=fit_with, refusal=refusal)
+    keeps = method.estimator().obeys != "none"
+    return Entrant(method.name, make, keeps_hard=keeps, fit_with=fit_with, refusal=refusal)
 
 
 def _by_instance(name: str, estimator: Any, *, fit_with: Mapping[str, Any]) -> Entrant:
@@ -157,7 +159,8 @@ def _by_instance(name: str, estimator: Any, *, fit_with: Mapping[str, Any]) -> E
     steps = _steps(estimator)
     refusal = wrong_input(getattr(steps[-1], "wants", "rows"))
     refusal = refusal or _missing_arguments(steps, {"constraints": 0, **fit_with})
-    return Entrant(name, make, fit_with=fit_with, refusal=refusal)
+    keeps = getattr(steps[-1], "obeys", "hard") != "none"
+    return Entrant(name, make, keeps_hard=keeps, fit_with=fit_with, refusal=refusal)
 
 
 def _missing_arguments(steps: list[Any], wanted: Mapping[str, Any]) -> str | None:
