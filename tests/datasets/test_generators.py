@@ -93,3 +93,36 @@ def test_the_estimate_can_be_stated():
 def test_labels_that_say_nothing_are_refused(labels, message):
     with pytest.raises(ValueError, match=message):
         estimate_confidence(Constraints([(0, 2)], n_items=3), labels)
+
+
+def test_confidence_by_source_is_the_smoothed_share_of_each():
+    """Pair by pair, against a plain count."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=30)
+    known = Constraints(n_items=30)
+    right, total = dict.fromkeys("abc", 0), dict.fromkeys("abc", 0)
+    unknown = rng.random(30) < 0.3
+    for name, truth in (("a", 1.0), ("b", 0.8), ("c", 0.5)):
+        drawn = {tuple(sorted(rng.choice(30, 2, replace=False).tolist())) for _ in range(60)}
+        pairs = np.array(sorted(drawn))
+        same = (y[pairs[:, 0]] == y[pairs[:, 1]]) == (rng.random(len(pairs)) < truth)
+        known = known | Constraints(pairs[same], pairs[~same], n_items=30, source=name)
+        for (i, j), said in zip(pairs.tolist(), same.tolist(), strict=True):
+            if not (unknown[i] or unknown[j]):
+                right[name] += (y[i] == y[j]) == said
+                total[name] += 1
+    assert any("; " in source for source in known.must_table.sources)  # pairs that two have stated
+    found = estimate_confidence(known, np.where(unknown, -1, y), by_source=True)
+    assert found == {name: (right[name] + 1) / (total[name] + 2) for name in "abc"}
+    assert found["a"] > found["b"] > found["c"]
+
+
+def test_confidence_by_source_of_groups_and_of_nobody():
+    said = Constraints([(0, 1)], [(0, 2)], n_items=5) | Constraints.across([0, 1, 1, -1, -1], source="map")
+    said = said | Constraints([(3, 4)], n_items=5, source="Bo")
+    found = estimate_confidence(said, [0, 1, 1, -1, -1], by_source=True)
+    assert found == {"Bo": 0.5, "map": 3 / 4, None: 2 / 4}
+    assert list(found) == ["Bo", "map", None]
+    assert estimate_confidence(Constraints(n_items=2), [0, 1], by_source=True) == {}
+    with pytest.raises(ValueError, match=r"constraints.*5 items.*labels has 4 values"):
+        estimate_confidence(said, [0, 1, 1, 1], by_source=True)

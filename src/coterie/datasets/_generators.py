@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from coterie.constraints import Constraints, as_constraints
+from coterie.constraints._model import SOURCE_SEPARATOR
 from coterie.constraints._reading import known_labels, whole_number
 
 # Steps (down, right) to the neighbours that come later in reading order.
@@ -72,7 +73,7 @@ def grid_neighbors(
     return Constraints(pairs, n_items=number.size, weight=weight, confidence=confidence, hard=hard)
 
 
-def estimate_confidence(constraints: Constraints, labels: Any) -> float:
+def estimate_confidence(constraints: Constraints, labels: Any, *, by_source: bool = False) -> Any:
     """Share of the constraints that some known labels confirm: one minus the flip rate.
 
     To be stated as the `confidence` of constraints that come from the same source.
@@ -83,21 +84,34 @@ def estimate_confidence(constraints: Constraints, labels: Any) -> float:
         The constraints; a group counts as the pairs it stands for.
     labels : array of shape (n_items,)
         The classes; -1, None or NaN: unknown. Only constraints among known items count.
+    by_source : bool, default False
+        For each `source` of the constraints, such as an annotator: (right + 1) / (all + 2), so that few pairs
+        are no proof. What two sources said counts for both.
 
     Returns
     -------
-    float
-        Above 0.5 and at most 1.
+    float, or dict of float
+        Above 0.5 and at most 1. By source (None: not stated) between 0 and 1; 0.5 where no label tells. Who
+        is at 0.5 or below is better left out (``constraints.drop(source=...)``), since no confidence says so.
 
     Examples
     --------
+    >>> from coterie import Constraints
     >>> from coterie.datasets import estimate_confidence, grid_neighbors
     >>> stripes = [0, 0, 0, 1, 1, 1, 1, 0, -1]
     >>> estimate_confidence(grid_neighbors(9), stripes)
     0.714...
+    >>> pairs, who = [(0, 1), (1, 2), (3, 4), (6, 7)], ["Ada", "Ada", "Bo", "Bo"]
+    >>> sure = estimate_confidence(Constraints(pairs, n_items=9, source=who), stripes, by_source=True)
+    >>> sure
+    {'Ada': 0.75, 'Bo': 0.5}
+    >>> Constraints(pairs[:2], n_items=9, source="Ada", confidence=sure["Ada"])
+    Constraints(9 items: 2 must-links (0-1, 1-2))
     """
     items, codes, n_items = known_labels(labels, "labels")
     known = as_constraints(constraints, n_items, counted="labels has {} values")
+    if by_source:
+        return {name: _smoothed(part[items], codes) for name, part in _by_source(known).items()}
     account = known[items].violations(codes)
     if not account.n_pairs:
         raise ValueError("no constraint is about items whose labels are known: there is nothing to count.")
@@ -108,3 +122,28 @@ def estimate_confidence(constraints: Constraints, labels: Any) -> float:
             "confidence above 0.5 describes them."
         )
     return float(share)
+
+
+def _smoothed(known: Constraints, codes: Any) -> float:
+    """The share of right pairs, with one right and one wrong more."""
+    account = known.violations(codes)
+    return (account.n_pairs - account.n_broken_pairs + 1) / (account.n_pairs + 2)
+
+
+def _by_source(known: Constraints) -> dict[str | None, Constraints]:
+    """What each source said; None: whoever is not named."""
+    tables = known.must_table, known.cannot_table
+    said = [[_names(name) for name in table.source_names()] for table in tables]
+    said.append([_names(group.source) for group in known.groups])
+    names = {name for where in said for both in where for name in both}
+    found = {}
+    for name in sorted(names, key=lambda name: (name is None, name or "")):
+        kept = [np.array([name in both for both in where], dtype=bool) for where in said]
+        own = (table.take(rows) for table, rows in zip(tables, kept, strict=False))
+        groups = [known.groups[at] for at in np.flatnonzero(kept[-1])]
+        found[name] = Constraints._from_parts(known.n_items, *own, groups, None)
+    return found
+
+
+def _names(source: str | None) -> tuple[str | None, ...]:
+    return (None,) if source is None else tuple(source.split(SOURCE_SEPARATOR))

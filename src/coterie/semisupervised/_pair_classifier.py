@@ -165,6 +165,11 @@ class PairClassifier(TakesConstraints, ClassifierMixin, BaseEstimator, ABC):
         named = self.classes_[numbers]
         return named if self.unknown is None else np.where(numbers < 0, self.unknown, named)
 
+    def _best_of_rows(self, X: Any) -> tuple[Floats, Floats]:
+        """The best score that a class has in each row, and its loss: (17.27) of one image."""
+        best = self._scores(self._columns(X)).max(axis=1)
+        return best, np.asarray(-best if self._given_code is not None else self._loss(best))
+
     # ---- what came out --------------------------------------------------------------------------------
 
     def _recount(self, known: Constraints, place: Index, items: Index, columns: Floats) -> None:

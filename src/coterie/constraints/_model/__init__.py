@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from coterie._lazy import attach
 
 if TYPE_CHECKING:
+    from coterie.constraints._model.algebra import entailed
     from coterie.constraints._model.closure import (
         find_components,
         join,
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from coterie.constraints._model.pair_by_pair import MOST_GROUP_PAIRS, StatedPairs, stated_pairs
     from coterie.constraints._model.statements import (
         NO_PAIRS,
+        SOURCE_SEPARATOR,
         BoolArray,
         FloatArray,
         IntArray,
