@@ -17,6 +17,7 @@ from sklearn.preprocessing import scale
 from coterie import BoostCluster, Constraints, MPCKMeans
 from coterie.constraints._model import stated_pairs
 from coterie.ensemble._boosting import Consensus, PairLoss, Scatter, Shares
+from coterie.ensemble._boosting.held_out import folds_of
 from coterie.exceptions import ParameterError, ViolatedConstraintsWarning
 from coterie.testing._problems import same_partition
 from tests.marks import outvoted
@@ -47,6 +48,11 @@ class Halves(ClusterMixin, BaseEstimator):
         signs = X[:, :2] > 0
         self.labels_ = signs @ np.array([1, 2])[: signs.shape[1]]
         return self
+
+
+def unchecked(*args, **words):
+    """Rounds as the paper makes them, whether they help or not."""
+    return BoostCluster(*args, n_folds=0, **words)
 
 
 def problem(seed, n=24, d=4, n_must=9, n_cannot=8, weighted=False):
@@ -254,7 +260,7 @@ def _small(matrix, dense):
 @pytest.mark.filterwarnings("ignore:all rounds together")
 def test_rounds_are_those_of_the_slow_version(seed, words):
     X, known, must, cannot = problem(seed, n=18, d=3, weighted=seed % 2 == 1)
-    model = BoostCluster(4, estimator=Halves(), n_components=2, n_rounds=6, random_state=0, **words)
+    model = unchecked(4, estimator=Halves(), n_components=2, n_rounds=6, random_state=0, **words)
     model.fit(X, constraints=known)
     own = {name: words[name] for name in ("smoothing", "center") if name in words}
     rounds, K = oracle.boost(
@@ -278,7 +284,7 @@ def test_theorem_1_is_an_equality():
         oracle.similar(((pair, 1.0) for pair in pairs), len(y))
         for pairs in (known.must_link, known.cannot_link)
     )
-    model = BoostCluster(3, smoothing=0.0, random_state=0).fit(X, constraints=known)
+    model = unchecked(3, smoothing=0.0, random_state=0).fit(X, constraints=known)
     assert model.n_iter_ > 1
     K, expected = np.zeros_like(must), np.log(must.sum() * cannot.sum() / 4)
     for labels, weight in zip(model.round_labels_, model.round_weights_, strict=True):
@@ -293,14 +299,14 @@ def test_theorem_1_is_an_equality():
 def test_what_does_not_matter(scatter):
     X, y = load_iris(return_X_y=True)
     known = Constraints.sample(y, n_pairs=60, noise=0.1, random_state=0)
-    model = BoostCluster(3, scatter=scatter, random_state=0).fit(X, constraints=known)
+    model = unchecked(3, scatter=scatter, random_state=0).fit(X, constraints=known)
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
     for moved in (X @ turn, 7.0 * X, X + np.array([5.0, -3.0, 100.0, 0.0])):
-        again = BoostCluster(3, scatter=scatter, random_state=0).fit(moved, constraints=known)
+        again = unchecked(3, scatter=scatter, random_state=0).fit(moved, constraints=known)
         assert same_partition(again.labels_, model.labels_)
         assert again.round_weights_ == pytest.approx(model.round_weights_)
     other = Constraints(known.must_link[::-1, ::-1], known.cannot_link[::-1, ::-1], n_items=len(y))
-    again = BoostCluster(3, scatter=scatter, random_state=0).fit(X, constraints=other)
+    again = unchecked(3, scatter=scatter, random_state=0).fit(X, constraints=other)
     assert np.array_equal(again.labels_, model.labels_)
 
 
@@ -310,10 +316,9 @@ def test_repeated_pairs_change_the_smoothing_alone():
     thrice = Constraints(np.tile(known.must_link, (3, 1)), np.tile(known.cannot_link, (3, 1)), n_items=len(y))
     for smoothing in (0.0, 0.01):
         one, two = (
-            BoostCluster(3, smoothing=smoothing, random_state=0).fit(X, constraints=c)
-            for c in (known, thrice)
+            unchecked(3, smoothing=smoothing, random_state=0).fit(X, constraints=c) for c in (known, thrice)
         )
-        assert np.array_equal(one.labels_, two.labels_)
+        assert same_partition(one.labels_, two.labels_)
         assert one.round_weights_ == pytest.approx(two.round_weights_)
 
 
@@ -344,7 +349,7 @@ def test_one_round_gives_its_partition():
     X, y = load_iris(return_X_y=True)
     known = Constraints.sample(y, n_pairs=60, noise=0.2, random_state=0)
     for final in ("kernel", "embedding", "select"):
-        model = BoostCluster(3, n_rounds=1, final=final, random_state=0).fit(X, constraints=known)
+        model = unchecked(3, n_rounds=1, final=final, random_state=0).fit(X, constraints=known)
         assert model.stop_reason_ == "max_rounds"
         assert not model.converged_
         assert same_partition(model.labels_, model.round_labels_[0])
@@ -366,7 +371,7 @@ def test_a_base_that_tells_nothing_is_told_of(labels):
     X, y = load_iris(return_X_y=True)
     known = Constraints.sample(y, n_pairs=60, random_state=0)
     with pytest.warns(ViolatedConstraintsWarning, match="No round was made: no partition that"):
-        model = BoostCluster(estimator=Says(labels)).fit(X, constraints=known)
+        model = unchecked(estimator=Says(labels)).fit(X, constraints=known)
     assert (model.stop_reason_, model.n_iter_) == ("no_edge", 0)
     assert np.array_equal(model.labels_, labels)
     assert np.array_equal(model.affinity([0, 1]), np.zeros((2, 2)))
@@ -376,20 +381,20 @@ def test_sparse_rows_go_to_a_base_that_takes_none():
     X, y = load_iris(return_X_y=True)
     known = Constraints.sample(y, n_pairs=60, random_state=0)
     dense, rows = (
-        BoostCluster(3, estimator="ward", random_state=0).fit(make(X), constraints=known)
+        unchecked(3, estimator="ward", random_state=0).fit(make(X), constraints=known)
         for make in (np.asarray, sparse.csr_matrix)
     )
     assert same_partition(dense.labels_, rows.labels_)
     known = Constraints(must_link=[(0, 100)], cannot_link=[(0, 1)], n_items=150)
     with pytest.raises(ValueError, match="AgglomerativeClustering takes no sparse rows"):
-        BoostCluster(3, estimator="ward", random_state=0).fit(sparse.csr_matrix(X), constraints=known)
+        unchecked(3, estimator="ward", random_state=0).fit(sparse.csr_matrix(X), constraints=known)
 
 
 def test_no_direction_is_told_of():
     X = np.repeat([[0.0, 0.0], [1.0, 2.0], [5.0, 1.0]], 10, axis=0)
     known = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(4, 5)], n_items=30)
     with pytest.warns(ViolatedConstraintsWarning, match="no direction of X tells"):
-        model = BoostCluster(3, center=False, random_state=0).fit(X, constraints=known)
+        model = unchecked(3, center=False, random_state=0).fit(X, constraints=known)
     assert model.stop_reason_ == "no_positive_eigenvalue"
     assert same_partition(model.labels_, np.repeat([0, 1, 2], 10))
 
@@ -432,7 +437,7 @@ def test_any_base(base, final):
     k = None if isinstance(base, BaseEstimator) else 3
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = BoostCluster(k, estimator=base, final=final, random_state=0).fit(X, constraints=known)
+        model = unchecked(k, estimator=base, final=final, random_state=0).fit(X, constraints=known)
         if base is None or hasattr(base, "predict"):
             assert (model.predict(X) == model.labels_).mean() > 0.95
             assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
@@ -450,7 +455,7 @@ def test_a_base_that_finds_its_clusters_has_the_majority():
     noisy[::10] = -1
     known = Constraints.sample(y, n_pairs=60, noise=0.1, random_state=0)
     base = Says(noisy, n_clusters=None)
-    model = BoostCluster(estimator=base, n_rounds=3).fit(X, constraints=known)
+    model = unchecked(estimator=base, n_rounds=3).fit(X, constraints=known)
     assert (model.labels_[::10] == -1).all()
     assert same_partition(model.labels_[noisy >= 0], y[noisy >= 0])
 
@@ -466,10 +471,10 @@ def test_errors_of_the_base_say_where():
     X, y = load_iris(return_X_y=True)
     known = Constraints.sample(y, n_pairs=60, random_state=0)
     with pytest.raises(FloatingPointError, match="too near") as caught:
-        BoostCluster(estimator=Fails()).fit(X, constraints=known)
+        unchecked(estimator=Fails()).fit(X, constraints=known)
     assert caught.value.__notes__ == ["Fails raised this on the rows of round 1 (150 x 3)."]
     with pytest.raises(ValueError, match=r"Says gave labels of shape \(3,\) and type int64 for 150 rows"):
-        BoostCluster(estimator=Says([0, 1, 2])).fit(X, constraints=known)
+        unchecked(estimator=Says([0, 1, 2])).fit(X, constraints=known)
 
 
 def test_retries_have_other_seeds():
@@ -485,7 +490,7 @@ def test_retries_have_other_seeds():
 
     X, truth = load_iris(return_X_y=True)
     known, seen = Constraints.sample(truth, n_pairs=60, random_state=0), []
-    model = BoostCluster(estimator=Lucky(), n_retries=2, random_state=0).fit(X, constraints=known)
+    model = unchecked(estimator=Lucky(), n_retries=2, random_state=0).fit(X, constraints=known)
     assert len(set(seen)) == 3
     assert model.stop_reason_ == "all_satisfied"
 
@@ -494,7 +499,7 @@ def test_few_groups_are_told_of():
     X, y = load_iris(return_X_y=True)
     known = Constraints.sample(y, n_pairs=60, noise=0.1, random_state=0)
     with pytest.warns(UserWarning, match="tell 3 groups of items apart, fewer than n_clusters=5"):
-        model = BoostCluster(5, estimator=Says(y)).fit(X, constraints=known)
+        model = unchecked(5, estimator=Says(y)).fit(X, constraints=known)
     assert same_partition(model.labels_, y)
 
 
@@ -505,6 +510,74 @@ def test_wrong_parameters_and_order():
         BoostCluster().predict(np.eye(3))
     assert hasattr(BoostCluster(), "predict")
     assert not hasattr(BoostCluster(estimator="ward"), "predict")
+
+
+# ---- pairs held out -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_rounds_that_help_are_those_without_the_check(labels):
+    X, y = load_iris(return_X_y=True)
+    X = scale(X)
+    known = (
+        Constraints.from_labels(np.where(np.arange(150) % 5, -1, y))
+        if labels
+        else Constraints.sample(y, n_pairs=100, random_state=0)
+    )
+    model, paper = (made(3, random_state=0).fit(X, constraints=known) for made in (BoostCluster, unchecked))
+    assert model.n_iter_ > 0
+    assert np.array_equal(model.labels_, paper.labels_)
+    assert np.array_equal(model.round_weights_, paper.round_weights_)
+
+
+def test_rounds_that_do_not_help_are_not_made():
+    X, y = load_iris(return_X_y=True)
+    known = Constraints.sample(np.random.default_rng(1).permutation(y), n_pairs=100, random_state=1)
+    with pytest.warns(ViolatedConstraintsWarning, match="rounds broke no less of the pairs that were held"):
+        model = BoostCluster(3, random_state=0).fit(X, constraints=known)
+    assert (model.stop_reason_, model.n_iter_, model.converged_) == ("no_gain", 0, True)
+    assert model.round_labels_.shape == (0, 150)
+    assert same_partition(model.labels_, KMeans(3, n_init=4, random_state=0).fit_predict(X))
+    assert unchecked(3, random_state=0).fit(X, constraints=known).n_iter_ > 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_folds_hide_items_with_all_their_pairs(seed):
+    _, known, _, _ = problem(seed, n_must=5 + seed, n_cannot=seed % 7)
+    pairs = stated_pairs(known, hard=True)
+    hidden = []
+    for kept, held in folds_of(pairs, 4, seed):
+        both = np.concatenate([np.column_stack([one.ij, one.cannot, one.strength]) for one in (kept, held)])
+        whole = np.column_stack([pairs.ij, pairs.cannot, pairs.strength])
+        assert np.array_equal(both[np.lexsort(both.T)], whole[np.lexsort(whole.T)])
+        named = np.setdiff1d(pairs.ij, kept.ij)
+        assert (np.isin(held.ij, named).any(axis=1)).all()
+        hidden.append(held)
+    everything = np.concatenate([held.ij for held in hidden])
+    assert {tuple(pair) for pair in everything.tolist()} == {tuple(pair) for pair in pairs.ij.tolist()}
+
+
+def test_pairs_that_do_not_touch_are_held_out_once():
+    known = Constraints(np.arange(40).reshape(20, 2), np.arange(40, 80).reshape(20, 2), n_items=80)
+    held = [held.ij for _, held in folds_of(stated_pairs(known, hard=True), 5, 0)]
+    assert [len(ij) for ij in held] == [8] * 5
+    assert len(np.unique(np.concatenate(held))) == 80
+
+
+@pytest.mark.parametrize("kind", ["must", "cannot"])
+def test_what_is_broken_of_one_kind_alone_counts_all_ordered_pairs(kind):
+    ij = [(0, 1), (2, 3)]
+    known = (
+        Constraints(must_link=ij, n_items=6, weight=3.0)
+        if kind == "must"
+        else Constraints(cannot_link=ij, n_items=6, weight=3.0)
+    )
+    loss = a_loss(known)
+    labels = np.array([0, 0, 0, 1, 1, 1])
+    together = oracle.together(labels).mean()
+    expected = 3.0 + 6.0 * (together if kind == "must" else 1.0 - together)
+    assert loss.strength_broken(labels, loss.missing) == pytest.approx(expected)
+    assert loss.strength_broken(labels, 0.0) == pytest.approx(3.0)
 
 
 def test_boosting_gains_and_noise_does_little_harm():

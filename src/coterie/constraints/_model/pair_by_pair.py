@@ -23,6 +23,10 @@ class StatedPairs:
     cannot: Any
     strength: Floats
 
+    def take(self, which: Any) -> StatedPairs:
+        """Some of them."""
+        return StatedPairs(self.ij[which], self.cannot[which], self.strength[which])
+
     def structure(self, known: Constraints) -> Constraints:
         """What is hard in `known`, and these pairs without their strengths."""
         soft = Constraints(

@@ -66,10 +66,8 @@ class _Side:
     """Pairs of one kind; `sign` is that of K in their weights."""
 
     def __init__(self, ij: Index, strength: Floats, sign: float) -> None:
-        self.ij, self.sign = ij, sign
-        self.log_strength, self.log_strength_sum = np.log(strength), 0.0
-        if len(ij):
-            self.log_strength_sum = float(logsumexp(self.log_strength))
+        self.ij, self.sign, self.strength = ij, sign, strength
+        self.log_strength = np.log(strength)
         self.K = np.zeros(len(ij))
         self._uniform = 0.0  # the log of the sum of a side that is not stated
 
@@ -95,13 +93,18 @@ class _Side:
             share = self.share_together(labels)
             self._uniform += float(np.log1p(share * np.expm1(self.sign * weight)))
 
-    def n_broken(self, labels: Any) -> int:
-        return int((together(labels, self.ij) != (self.sign < 0)).sum())
+    def broken(self, labels: Any) -> Any:
+        """Which pairs these labels break."""
+        return together(labels, self.ij) != (self.sign < 0)
+
+    def strength_broken(self, labels: Any) -> float:
+        """How much of the stated strength these labels break."""
+        return float(self.strength[self.broken(labels)].sum())
 
     def share_broken(self, labels: Any) -> float:
         """The share of the stated strength that these labels break."""
-        broken = together(labels, self.ij) != (self.sign < 0)
-        return float(np.exp(self.log_strength[broken] - self.log_strength_sum).sum())
+        whole = logsumexp(self.log_strength) if len(self.ij) else 0.0
+        return float(np.exp(self.log_strength[self.broken(labels)] - whole).sum())
 
 
 class PairLoss:
@@ -157,8 +160,21 @@ class PairLoss:
 
     def n_broken(self, labels: Any) -> int:
         """How many pairs a partition breaks."""
-        return self.must.n_broken(labels) + self.cannot.n_broken(labels)
+        return sum(int(side.broken(labels).sum()) for side in (self.must, self.cannot))
 
     def share_broken(self, labels: Any) -> float:
         """The shares of both kinds that a partition breaks, added up; strengths count, rounds do not."""
         return self.must.share_broken(labels) + self.cannot.share_broken(labels)
+
+    def strength_broken(self, labels: Any, missing: float) -> float:
+        """How much of the stated strength these labels break.
+
+        Of a kind that is stated nowhere (`missing`, of the whole), all ordered pairs have as much strength as
+        the stated ones: or one cluster of nearly all items would meet every must-link.
+        """
+        broken = self.must.strength_broken(labels) + self.cannot.strength_broken(labels)
+        if missing < 0:
+            broken += float(self.must.strength.sum()) * self.cannot.share_together(labels)
+        elif missing > 0:
+            broken += float(self.cannot.strength.sum()) * (1.0 - self.must.share_together(labels))
+        return broken

@@ -1,0 +1,99 @@
+"""The rounds: rows projected by what is still broken, the base run there, its partition weighed and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from coterie._arrays import Floats
+from coterie.ensemble._boosting.base_clusterer import BaseClusterer
+from coterie.ensemble._boosting.consensus import Consensus, find_final
+from coterie.ensemble._boosting.pair_loss import PairLoss
+from coterie.ensemble._boosting.projection import Scatter, projected
+
+
+class Rounds:
+    """The rounds that pairs lead to; `settings` is the `BoostCluster` that lists them."""
+
+    def __init__(self, settings: Any, X: Any, base: BaseClusterer, loss: PairLoss) -> None:
+        self._settings, self._X, self._base, self._loss = settings, X, base, loss
+        self._scatter = Scatter(
+            X,
+            loss.items,
+            center=settings.center or loss.missing != 0,
+            difference=settings.scatter == "difference",
+            spread=-loss.missing,
+        )
+        self.consensus = Consensus(X.shape[0])
+        self.bases: list[Any] = []  # None: it has no predict
+        self.projections: list[Floats] = []
+        self.history = [loss.value]
+
+    def run(self, stops: Callable[[float], bool] = lambda loss: False) -> str:
+        """Make the rounds; the reason why they ended."""
+        for _ in range(self._settings.n_rounds):
+            P = self._scatter.directions(self._loss.discrepancy(), self._settings.n_components)
+            if P is None:
+                return "no_positive_eigenvalue"
+            found = self._round(projected(self._X, self._scatter.middle, P))
+            if found is None:
+                return "no_edge"
+            labels, weight = found
+            self._loss.add(labels, weight)
+            self.consensus.add(labels, weight)
+            self.projections.append(P)
+            self.history.append(self._loss.value)
+            if stops(self._loss.value):
+                return "stopped"
+            if not self._loss.n_broken(labels):
+                return "all_satisfied"
+        return "max_rounds"
+
+    def _round(self, rows: Any) -> Any:
+        """A partition and its weight; None: the base finds none that lowers the loss."""
+        for _ in range(1 + self._settings.n_retries):
+            model = self._base.made()
+            labels = self._base.labels(model, rows, f"the rows of round {len(self.projections) + 1}")
+            shares = self._loss.shares(labels)
+            if shares.edge > 0:
+                self.bases.append(model if hasattr(model, "predict") else None)
+                if self._settings.round_weight == "bound":
+                    return labels, shares.cautious_weight
+                least, smoothing = self._loss.least_smoothing, self._settings.smoothing
+                return labels, shares.best_weight(least if smoothing == "auto" else float(smoothing), least)
+        return None
+
+    def end(self) -> tuple[Any, Any]:
+        """Labels of all rounds together, and what gives new rows theirs (None: nothing does)."""
+        embedded = self._settings.final == "embedding"
+        n_components = self._settings.n_components + 1 if embedded else None
+        final = find_final(self.consensus, self._base, n_components)
+        labels, of_rows, can_predict = final.labels, final.of_rows, final.of_rows is not None
+        rounds = range(len(self.bases))
+        if self._settings.final == "select":
+            broken = [self._loss.share_broken(one) for one in self.consensus.partitions]
+            best = int(np.argmin(broken))
+            if broken[best] < self._loss.share_broken(labels):
+                labels, of_rows, can_predict = self.consensus.partitions[best], None, True
+                rounds = range(best, best + 1)
+        if None in self.bases or not can_predict:
+            return labels, None
+        ways = [(self.projections[number], self.bases[number]) for number in rounds]
+        return labels, LabelsOfNew(self._scatter.middle, ways, self.consensus, of_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelsOfNew:
+    """Clusters of new rows: what the bases say in their projections, put together."""
+
+    middle: Floats
+    ways: list[tuple[Floats, Any]]
+    consensus: Consensus
+    of_rows: Callable[[Any], Any] | None  # of rows of the kernel; None: one base alone says it
+
+    def __call__(self, X: Any) -> Any:
+        found = [model.predict(projected(X, self.middle, P)) for P, model in self.ways]
+        return found[0] if self.of_rows is None else self.of_rows(self.consensus.rows(found))
