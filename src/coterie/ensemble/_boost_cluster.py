@@ -36,9 +36,9 @@ from coterie.constraints._model import StatedPairs, stated_pairs
 from coterie.ensemble._boosting import (
     NAMED,
     BaseClusterer,
+    BoostingRounds,
     Consensus,
     PairLoss,
-    Rounds,
     rounds_help,
 )
 
@@ -102,7 +102,7 @@ class BoostCluster(ConstrainedClusterMixin, BaseEstimator):
     n_retries : int, default 0
         How often a round runs the base again, with another seed, where it found nothing better.
     n_folds : int, default 5
-        Rounds are made if they break less than the base alone of pairs that they have not seen: items are
+        BoostingRounds are made if they break less than the base alone of pairs that they have not seen: items are
         held out in so many folds, with their pairs. 0: no such check, as in the paper, in a sixth of
         the time; few pairs can do harm then, in ten clusters some hundred.
     random_state : int, RandomState or None, default None
@@ -274,7 +274,7 @@ class BoostCluster(ConstrainedClusterMixin, BaseEstimator):
         base = BaseClusterer(self.estimator, self.n_clusters, check_random_state(seed))
 
         def boosted(loss: PairLoss) -> Any:
-            rounds = Rounds(self, X, base, loss)
+            rounds = BoostingRounds(self, X, base, loss)
             rounds.run()
             return rounds.end()[0] if rounds.projections else None
 
@@ -282,9 +282,9 @@ class BoostCluster(ConstrainedClusterMixin, BaseEstimator):
             warnings.simplefilter("ignore")  # what matters is said of the whole
             return rounds_help(pairs, self.n_folds, alone, boosted, seed)
 
-    def _boost(self, X: Any, base: BaseClusterer, loss: PairLoss) -> Rounds:
+    def _boost(self, X: Any, base: BaseClusterer, loss: PairLoss) -> BoostingRounds:
         """Make the rounds, and keep what they say."""
-        rounds = Rounds(self, X, base, loss)
+        rounds = BoostingRounds(self, X, base, loss)
         with progress(self, X, max_steps=self.n_rounds, name="round") as starts, starts() as step:
             self.stop_reason_ = rounds.run(step)
         self._consensus, self.projections_ = rounds.consensus, rounds.projections

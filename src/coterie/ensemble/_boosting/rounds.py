@@ -15,7 +15,7 @@ from coterie.ensemble._boosting.pair_loss import PairLoss
 from coterie.ensemble._boosting.projection import Scatter, projected
 
 
-class Rounds:
+class BoostingRounds:
     """The rounds that pairs lead to; `settings` is the `BoostCluster` that lists them."""
 
     def __init__(self, settings: Any, X: Any, base: BaseClusterer, loss: PairLoss) -> None:
