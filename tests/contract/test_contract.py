@@ -39,6 +39,7 @@ from coterie.testing import (
     constrained_clusterers,
     invariant_checks,
     learned_distances,
+    pair_classifiers,
     run_check,
 )
 from tests.contract import toy
@@ -336,7 +337,10 @@ def test_scikit_learn_checks_with_all_starts(name):
 
 def test_expected_failures_speak_of_checks_that_exist():
     for name, reasons in EXPECTED_FAILURES.items():
-        kind = next((kind for kind in [*KINDS, *learned_distances()] if kind.__name__ == name), None)
+        kind = next(
+            (kind for kind in [*KINDS, *learned_distances(), *pair_classifiers()] if kind.__name__ == name),
+            None,
+        )
         assert kind is not None, f"no class {name}"
         run = {check.func.__name__ for _, check in estimator_checks_generator(kind())}
         assert set(reasons) <= run

@@ -146,7 +146,7 @@ class PairClassifier(TakesConstraints, ClassifierMixin, BaseEstimator, ABC):
         self.support_ = self._features.items
         self._coefficients = self._features.coefficients(weights)
         if self._features.is_linear:
-            self.coef_ = self._coefficients.T
+            self.coef_ = self._coefficients.T.astype(self._features.dtype)
         elif self._features.gamma is not None:
             self.gamma_ = self._features.gamma
 

@@ -24,8 +24,8 @@ class PairwiseSVC(PairClassifier):
     ----------
     alpha, weight, kernel, gamma, degree, coef0, unknown
         As in `PairwiseLogisticRegression`.
-    max_iter : int, default 1000
-        Most steps.
+    max_iter : int, default 10,000
+        Most steps; many small ones are needed where pairs contradict each other and `alpha` is small.
     tol : float, default 1e-4
         Share of the objective by which it may be above the best.
 
@@ -86,7 +86,7 @@ class PairwiseSVC(PairClassifier):
         degree: int = 3,
         coef0: float = 1.0,
         unknown: Any = None,
-        max_iter: int = 1000,
+        max_iter: int = 10_000,
         tol: float = 1e-4,
     ) -> None:
         self.alpha = alpha

@@ -4,7 +4,8 @@
 `constrained_clusterers()` finds every public class of the package, so that none escapes. They come on top
 of scikit-learn's `check_estimator`. Some are promises of the interface; the others, `invariant_checks()`, are
 invariants: what may be done to the data, their form or their order without changing the answer.
-`check_learned_distance` and `learned_distances` do the same for the distances.
+`check_learned_distance` and `learned_distances` do the same for the distances, `check_pair_classifier` and
+`pair_classifiers` for the classifiers of labels and pairs.
 
 A check of something that the class does not have (`transform`, sample weights, sparse input, ...) raises
 `unittest.SkipTest`, as scikit-learn's checks do, so that a report shows what was not looked at. So does one
@@ -27,16 +28,20 @@ import coterie
 from coterie.base import ConstrainedClusterMixin
 from coterie.distance import LearnedDistance
 from coterie.exceptions import ViolatedConstraintsWarning
-from coterie.testing import _contract, _invariants, _transformers
+from coterie.semisupervised import PairClassifier
+from coterie.testing import _classifiers, _contract, _invariants, _transformers
 
 __all__ = [
     "check_constrained_clusterer",
     "check_learned_distance",
+    "check_pair_classifier",
+    "classifier_checks",
     "constrained_checks",
     "constrained_clusterers",
     "distance_checks",
     "invariant_checks",
     "learned_distances",
+    "pair_classifiers",
     "run_check",
 ]
 
@@ -51,6 +56,11 @@ def constrained_clusterers() -> Iterator[type]:
 def learned_distances() -> Iterator[type]:
     """Yield every public learned distance of the package, each once."""
     return _public(LearnedDistance)
+
+
+def pair_classifiers() -> Iterator[type]:
+    """Yield every public classifier of labels and pairs, each once."""
+    return _public(PairClassifier)
 
 
 def _public(parent: type) -> Iterator[type]:
@@ -89,6 +99,17 @@ def check_learned_distance(estimator: Any) -> None:
     _run_all(distance_checks(), estimator)
 
 
+def check_pair_classifier(estimator: Any) -> None:
+    """Run every check against an unfitted classifier; raises AssertionError that names the first that fails.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        With a kernel of features; `tol` and `max_iter` are set by the checks.
+    """
+    _run_all(classifier_checks(), estimator)
+
+
 def _run_all(checks: list[Check], estimator: Any) -> None:
     for check in checks:
         try:
@@ -121,6 +142,11 @@ def distance_checks() -> list[Check]:
     return [*shared, *_checks_of(_transformers)]
 
 
+def classifier_checks() -> list[Check]:
+    """The checks of a classifier of labels and pairs."""
+    return [_contract.check_every_parameter_has_a_rule, *_checks_of(_classifiers)]
+
+
 def _checks_of(module: Any) -> list[Check]:
     return [check for name, check in vars(module).items() if name.startswith("check_")]
 
@@ -134,7 +160,7 @@ def run_check(check: Check, estimator: Any) -> None:
 
 def __getattr__(name: str) -> Any:
     """Each check is offered by its name too."""
-    checks = constrained_checks() + distance_checks()
+    checks = constrained_checks() + distance_checks() + classifier_checks()
     found = next((check for check in checks if check.__name__ == name), None)
     if found is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

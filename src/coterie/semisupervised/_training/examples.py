@@ -38,13 +38,13 @@ def read_labels_of_rows(y: Any, X: Any) -> tuple[Any, Index]:
             "y has no label (-1, None and NaN are none), so that nothing tells which class is which; pairs "
             "alone are for clustering: see PCKMeans."
         )
-    check_classification_targets(told)
     try:
         classes, code = np.unique(told, return_inverse=True)
     except TypeError as error:
         raise ValueError(
             "y holds labels of several types; give all classes numbers, or all names."
         ) from error
+    check_classification_targets(told)
     if len(classes) == 1:
         raise ValueError(
             f"y has one class only, {classes[0]}; label an item of another class too: no pair can tell what "

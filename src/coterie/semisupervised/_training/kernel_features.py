@@ -33,7 +33,7 @@ class KernelFeatures:
     """Rows of the items that matter, and the way from weights in them to a function of any item."""
 
     def __init__(self, model: Any, X: Any, items: Index) -> None:
-        self.items = items
+        self.items, self.dtype = items, X.dtype
         self._back: Floats | None = None  # from weights of the rows to coefficients of the items
         if model.kernel == "precomputed":
             self._maker, self.support = None, None
@@ -87,7 +87,7 @@ class KernelFeatures:
     def values(self, X: Any, coefficients: Floats) -> Floats:
         """The function of rows of X, or of their similarities with all rows of the fit."""
         width = X.shape[1] if self.support is None else self.support.shape[0]
-        found = np.empty((X.shape[0], coefficients.shape[1]))
+        found = np.empty((X.shape[0], coefficients.shape[1]), dtype=X.dtype)
         for part in gen_batches(X.shape[0], max(1, _CHUNK // max(width, 1))):
             found[part] = safe_sparse_dot(self.similarities(X[part]), coefficients, dense_output=True)
         return found
