@@ -280,7 +280,7 @@ def test_islands_that_are_too_light_or_do_not_come_out_even():
     words, apart = ["2 islands", "2 clusters of 3 to 4"], [(0, 1), (2, 3)]
     refused(InfeasibleConstraintsError, words, edges=apart, size_min=3, size_max=4, size_weight=[1, 4, 1, 2])
     refused(InfeasibleConstraintsError, ["island of item 3"], k=None, size_min=2, edges=PATH[:2])
-    refused(InfeasibleConstraintsError, ["at most 1 cluster", "size_max"], k=None, size_min=3, size_max=3)
+    refused(InfeasibleConstraintsError, ["at most 1 cluster of", "size_max"], k=None, size_min=3, size_max=3)
 
 
 def test_what_was_not_found_is_an_error_or_a_warning():
@@ -307,6 +307,7 @@ def test_a_number_of_clusters_or_a_least_load():
     for none in (np.nan, np.inf, True):
         refused(ParameterError, [f"size_min={none} is not one number"], k=None, size_min=none)
     refused(ParameterError, ["size_max=1.5"], k=None, size_min=2, size_max=1.5)
+    refused(ParameterError, ["init holds centres", "n_clusters"], k=None, size_min=2, init=[[0.0], [1.0]])
 
 
 def test_a_least_size_takes_must_links_alone():

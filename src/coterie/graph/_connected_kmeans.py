@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from coterie._arrays import Index, Labels, by_first_occurrence
 from coterie._compiled import one_blas_thread
-from coterie._words import format_number
+from coterie._words import count_of, format_number
 from coterie.adjacency import islands, pieces, read_graph
 from coterie.assign._core import build_core
 from coterie.assign._sizes import SizeBounds, is_bound, read_bounds, share_of, shortfalls, tell_shortfall
@@ -85,7 +85,8 @@ class ConnectedKMeans(PrototypeClusterer):
         Where it starts. "ward": Ward's tree along the graph (`ConstrainedLinkage`), of dense rows;
         constraints are taken with this one alone. The others are NetScan: clusters grow from the item nearest
         to each mean of plain k-means, from items drawn by their number of neighbours, or from the items
-        nearest to given centres; means are taken, and clusters grow anew from there.
+        nearest to given centres; means are taken, and clusters grow anew from there. Without `n_clusters`
+        random trees are the start.
     growth : {"continuous", "rounds"}, default "continuous"
         How NetScan grows: the nearest item of all is next, or (the chapter's way) a radius rises in steps of
         the mean distance of two items, which can flood the graph.
@@ -281,6 +282,12 @@ class ConnectedKMeans(PrototypeClusterer):
     def _read_bounds(self, n: int, size_weight: Any) -> SizeBounds:
         """Bounds in numbers; where the number of clusters is open, those of one."""
         if self.n_clusters is None:
+            if not isinstance(self.init, str):
+                raise ParameterError(
+                    "init holds centres, but without n_clusters nobody knows how many there will be: say "
+                    "n_clusters, or leave init out.",
+                    *("init", "n_clusters"),
+                )
             for name in ("size_min", "size_max"):
                 bound = getattr(self, name)
                 single = isinstance(bound, int | np.integer) and not isinstance(bound, bool)
@@ -384,9 +391,9 @@ class ConnectedKMeans(PrototypeClusterer):
             most = np.floor(held[i] / low * (1 + ROUNDING))
             if held[i] > most * high * (1 + ROUNDING):
                 raise InfeasibleConstraintsError(
-                    f"{format_number(held[i])} of connected load make at most {format_number(most)} clusters "
-                    f"of at least {self.size_min}, which hold no more than {format_number(most * high)}. "
-                    "Raise size_max, or lower size_min."
+                    f"{format_number(held[i])} of connected load make at most "
+                    f"{count_of(int(most), 'cluster')} of at least {self.size_min}, which hold no more than "
+                    f"{format_number(most * high)}. Raise size_max, or lower size_min."
                 )
 
     @property
