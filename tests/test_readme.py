@@ -8,13 +8,14 @@ README = (Path(__file__).resolve().parents[1] / "README.md").read_text()
 
 def test_every_method_of_the_readme_exists():
     import coterie
-    from coterie.methods import DISTANCES, table_of_distances, table_of_methods
-    from coterie.testing import constrained_clusterers
+    from coterie.methods import DISTANCES, table_of_classifiers, table_of_distances, table_of_methods
+    from coterie.testing import constrained_clusterers, pair_classifiers
 
     table = README[README.index("## Methods") : README.index("## Say what you know")]
     named = set(re.findall(r"^\| `(\w+)` \|", table, flags=re.M))
-    assert named == {kind.__name__ for kind in constrained_clusterers()} | {one.name for one in DISTANCES}
-    for expected in (table_of_methods(), table_of_distances()):
+    found = [*constrained_clusterers(), *pair_classifiers()]
+    assert named == {kind.__name__ for kind in found} | {one.name for one in DISTANCES}
+    for expected in (table_of_methods(), table_of_distances(), table_of_classifiers()):
         assert expected in table, "python -m coterie.methods prints the tables"
     assert all(hasattr(coterie, name) for name in named)
 

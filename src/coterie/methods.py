@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from coterie.constraints import Constraints
 
 __all__ = [
-    *("AUTO_RULE", "DISTANCES", "METHODS", "Choice", "Distance", "Method", "Task"),
+    *("AUTO_RULE", "CLASSIFIERS", "DISTANCES", "METHODS", "Choice", "Distance", "Method", "Task"),
     *("choose", "find_distance", "find_method", "learned_words", "suitable_methods"),
-    *("table_of_distances", "table_of_methods", "wrong_input"),
+    *("table_of_classifiers", "table_of_distances", "table_of_methods", "wrong_input"),
 ]
 
 AUTO_RULE = """\
@@ -350,6 +350,9 @@ METHODS = [
 
 DISTANCES = [Distance(f"coterie:{name}") for name in ("RCA", "XingMetric", "CannotLinkMetric")]
 
+# They learn from labels, too, so that nothing here runs them: they are listed for readers.
+CLASSIFIERS = [Listed(f"coterie:{name}") for name in ("PairwiseLogisticRegression", "PairwiseSVC")]
+
 _Found = TypeVar("_Found", bound=Listed)
 
 
@@ -384,6 +387,11 @@ def table_of_methods() -> str:
 def table_of_distances() -> str:
     """The learned distances in the same way."""
     return _table(("distance", "what it learns from what you know"), DISTANCES)
+
+
+def table_of_classifiers() -> str:
+    """The classifiers of labels and pairs in the same way."""
+    return _table(("classifier", "what it learns from"), CLASSIFIERS)
 
 
 def _table(head: tuple[str, str], listed: Iterable[Listed]) -> str:
@@ -500,4 +508,4 @@ def _doubt(known: Constraints, n_clusters: int, budget: int) -> str | None:
 
 
 if __name__ == "__main__":
-    print(table_of_methods(), table_of_distances(), sep="\n\n")
+    print(table_of_methods(), table_of_distances(), table_of_classifiers(), sep="\n\n")
