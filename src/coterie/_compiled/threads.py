@@ -12,7 +12,7 @@ import functools
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -24,6 +24,8 @@ _CHUNK_WORK = 1 << 23
 _CHUNK_ROWS = 1 << 13
 # Chunks keep k x d sums each; this many numbers may they hold together.
 _MAX_PARTIAL = 1 << 23
+# Below this size of X one thread is as fast as many.
+_FEW_NUMBERS = 100_000
 
 
 @functools.cache
@@ -56,6 +58,22 @@ def one_blas_thread() -> Iterator[int]:
             _Limit.jobs -= 1
             if not _Limit.jobs:
                 _Limit.limiter.restore_original_limits()
+
+
+@functools.cache
+def _openmp() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="openmp")
+
+
+@contextmanager
+def few_threads(n_numbers: int) -> Iterator[None]:
+    """Hold OpenMP, which scikit-learn's k-means uses, to one thread where X has few numbers.
+
+    Threads gain nothing there, and where other work runs on the machine they wait for each other: a fit of
+    3 milliseconds takes a second of CPU.
+    """
+    with _openmp().limit(limits=1) if n_numbers < _FEW_NUMBERS else nullcontext():
+        yield
 
 
 def chunk_rows(n_rows: int, width: int, partial: int) -> int:

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering, KMeans
 
 from coterie._arrays import Labels
+from coterie._compiled import few_threads
 from coterie.ensemble._spectral_learning import SpectralLearning
 
 # Starts of k-means, as a round and at the end.
@@ -64,7 +65,8 @@ class BaseClusterer:
     def labels(self, model: Any, rows: Any, what: str) -> Labels:
         """Fit a copy to rows; an error says what they were."""
         try:
-            found = np.asarray(model.fit_predict(rows))
+            with few_threads(rows.shape[0] * rows.shape[1]):
+                found = np.asarray(model.fit_predict(rows))
         except Exception as error:
             error.add_note(
                 f"{type(model).__name__} raised this on {what} ({rows.shape[0]:,} x {rows.shape[1]:,})."

@@ -7,9 +7,8 @@ the base takes nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
 from coterie._arrays import Floats, Index, Labels
+from coterie._compiled import few_threads
 from coterie.base import warn_user
 from coterie.distance._kernels import refuse_large_table
 from coterie.ensemble._boosting.base_clusterer import BaseClusterer
@@ -104,10 +104,10 @@ class Consensus:
 
 @dataclass(frozen=True, eq=False)
 class Final:
-    """Labels of the items, and of rows of H of new ones; None: there is no such rule."""
+    """Labels of the items, and what predicts those of rows of H of new ones; None: there is no such rule."""
 
     labels: Any
-    of_rows: Callable[[Any], Any] | None
+    model: Any
 
 
 def find_final(consensus: Consensus, base: BaseClusterer, n_components: int | None) -> Final:
@@ -136,8 +136,9 @@ def _by_kmeans(consensus: Consensus, base: BaseClusterer) -> Final:
             UserWarning,
         )
     model = KMeans(min(k, n), n_init=_STARTS if n <= _MANY_ROWS else 1, random_state=base.seed())
-    labels = model.fit_predict(rows, sample_weight=consensus.size)
-    return Final(labels[consensus.group], model.predict)
+    with few_threads(rows.nnz):
+        labels = model.fit_predict(rows, sample_weight=consensus.size)
+    return Final(labels[consensus.group], model)
 
 
 def _by_majority(consensus: Consensus) -> Final:
@@ -157,8 +158,16 @@ def _by_eigenvectors(consensus: Consensus, base: BaseClusterer, n: int) -> Final
     model = base.made()
     rows = (consensus.group_rows() @ turn)[consensus.group]
     labels = base.labels(model, rows, "the eigenvectors of the kernel")
-    return Final(labels, partial(_turned, model, turn) if hasattr(model, "predict") else None)
+    return Final(labels, OfTurned(model, turn) if hasattr(model, "predict") else None)
 
 
-def _turned(model: Any, turn: Floats, rows: Any) -> Any:
-    return model.predict(rows @ turn)
+@dataclass(frozen=True, eq=False)
+class OfTurned:
+    """A model of rows of H that were turned to eigenvectors."""
+
+    model: Any
+    turn: Floats
+
+    def predict(self, rows: Any) -> Any:
+        """Clusters of rows of H."""
+        return self.model.predict(rows @ self.turn)

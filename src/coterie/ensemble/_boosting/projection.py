@@ -70,7 +70,11 @@ class Scatter:
         else:
             values, vectors = self._by_steps(T, n)
         kept = values > _NO_VALUE * most
-        return vectors[:, kept] * np.sqrt(values[kept]) if kept.any() else None
+        if not kept.any():
+            return None
+        found = vectors[:, kept] * np.sqrt(values[kept])
+        largest = np.abs(found).argmax(axis=0)  # is positive: a vector and its opposite are both right
+        return found * np.sign(found[largest, np.arange(found.shape[1])])
 
     def _matrix(self, T: Any) -> Floats:
         rows, shift, total = self._rows, self._shift, np.asarray(T.sum(axis=1)).ravel()
