@@ -146,6 +146,20 @@ def test_smoothed_weight_lies_below_the_exact_one_and_lowers_the_loss(must_toget
 
 
 @pytest.mark.parametrize("seed", range(20))
+def test_what_breaks_no_pair_of_a_kind_has_a_share_of_0(seed):
+    rng = np.random.default_rng(seed)
+    known = Constraints(np.arange(20).reshape(10, 2), np.arange(20, 40).reshape(10, 2), n_items=40)
+    loss = a_loss(known)
+    for _ in range(3):  # weights that sum to 1 but for rounding
+        loss.add(rng.integers(0, 2, size=40), rng.uniform(0.1, 2.0))
+    shares = loss.shares(np.zeros(40, dtype=int))
+    assert (shares.must_apart, shares.cannot_apart) == (0.0, 0.0)
+    shares = loss.shares(np.concatenate([np.zeros(20, dtype=int), np.arange(20) % 10]))
+    assert shares.must_apart == 0.0
+    assert shares.best_weight(0.0, 0.01) == shares.best_weight(0.01, 0.01)  # or rounding would be the weight
+
+
+@pytest.mark.parametrize("seed", range(20))
 def test_bound_9_holds_and_its_least_is_the_cautious_weight(seed):
     X, known, must, cannot = problem(seed, n=12)
     rng = np.random.default_rng(seed)
