@@ -10,6 +10,6 @@ if TYPE_CHECKING:
     from coterie.ensemble._boosting.held_out import rounds_help
     from coterie.ensemble._boosting.pair_loss import PairLoss, Shares, together
     from coterie.ensemble._boosting.projection import Scatter, projected
-    from coterie.ensemble._boosting.rounds import BoostingRounds, LabelsOfNew
+    from coterie.ensemble._boosting.rounds import BoostingRounds
 
 __all__, __getattr__, __dir__ = attach(__name__)

@@ -7,9 +7,8 @@ the base takes nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -83,8 +82,10 @@ class Consensus:
 
     def affinity(self, items: Any = None) -> Floats:
         """K among some items, dense."""
-        at = self.group if items is None else self.group[items]
+        at = self.group if items is None else self.group[np.atleast_1d(items)]
         refuse_large_table("affinity", len(at), np.float64, "Ask for some items.")
+        if not self.partitions:
+            return np.zeros((len(at), len(at)))
         present, place = np.unique(at, return_inverse=True)
         rows = self.group_rows()[present]
         return np.asarray((rows @ rows.T).toarray()[np.ix_(place, place)])
@@ -104,10 +105,22 @@ class Consensus:
 
 @dataclass(frozen=True, eq=False)
 class Final:
-    """Labels of the items, and of rows of H of new ones; None: there is no such rule."""
+    """Labels of the items, and what predicts those of rows of H of new ones; None: nothing does."""
 
     labels: Any
-    of_rows: Callable[[Any], Any] | None
+    model: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Turned:
+    """A model that predicts from some directions of rows of H."""
+
+    model: Any
+    turn: Floats
+
+    def predict(self, rows: Any) -> Any:
+        """The clusters of rows of H."""
+        return self.model.predict(rows @ self.turn)
 
 
 def find_final(consensus: Consensus, base: BaseClusterer, n_components: int | None) -> Final:
@@ -137,7 +150,7 @@ def _by_kmeans(consensus: Consensus, base: BaseClusterer) -> Final:
         )
     model = KMeans(min(k, n), n_init=_STARTS if n <= _MANY_ROWS else 1, random_state=base.seed())
     labels = model.fit_predict(rows, sample_weight=consensus.size)
-    return Final(labels[consensus.group], model.predict)
+    return Final(labels[consensus.group], model)
 
 
 def _by_majority(consensus: Consensus) -> Final:
@@ -157,8 +170,4 @@ def _by_eigenvectors(consensus: Consensus, base: BaseClusterer, n: int) -> Final
     model = base.made()
     rows = (consensus.group_rows() @ turn)[consensus.group]
     labels = base.labels(model, rows, "the eigenvectors of the kernel")
-    return Final(labels, partial(_turned, model, turn) if hasattr(model, "predict") else None)
-
-
-def _turned(model: Any, turn: Floats, rows: Any) -> Any:
-    return model.predict(rows @ turn)
+    return Final(labels, Turned(model, turn) if hasattr(model, "predict") else None)

@@ -22,6 +22,8 @@ from coterie._arrays import Floats, Index
 _MOST_FEATURES, _MOST_ROWS = 500, 500
 # Eigenvalues below this share of what they can be at most are rounding.
 _NO_VALUE = 1e-12
+# Directions shorter than this, or longer than its inverse, have squares of squares near the end of float32.
+_LEAST_SINGLE = 1e-6
 # Numbers of X that are centred at a time.
 _CHUNK = 1 << 20
 
@@ -131,10 +133,12 @@ def _top(M: Floats, n: int) -> tuple[Floats, Floats]:
 
 
 def projected(X: Any, middle: Floats, P: Floats) -> Any:
-    """(X - middle) P, in the type of X."""
+    """(X - middle) P, in the type of X; in double precision where single has no room for the squares."""
+    length = float(np.sqrt((P * P).sum()))  # that of rows is about its square
+    dtype = X.dtype if _LEAST_SINGLE < length < 1 / _LEAST_SINGLE else np.dtype(np.float64)
     if sparse.issparse(X):
-        return np.asarray(safe_sparse_dot(X, P) - middle @ P, dtype=X.dtype)
-    found = np.empty((X.shape[0], P.shape[1]), dtype=X.dtype)
+        return np.asarray(safe_sparse_dot(X, P) - middle @ P, dtype=dtype)
+    found = np.empty((X.shape[0], P.shape[1]), dtype=dtype)
     for rows in _chunks(X):
         found[rows] = (X[rows] - middle) @ P
     return found

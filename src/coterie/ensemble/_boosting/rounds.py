@@ -67,33 +67,34 @@ class BoostingRounds:
         return None
 
     def end(self) -> tuple[Any, Any]:
-        """Labels of all rounds together, and what gives new rows theirs (None: nothing does)."""
+        """Labels of all rounds together, and what predicts those of new rows (None: nothing does)."""
         embedded = self._settings.final == "embedding"
         n_components = self._settings.n_components + 1 if embedded else None
         final = find_final(self.consensus, self._base, n_components)
-        labels, of_rows, can_predict = final.labels, final.of_rows, final.of_rows is not None
+        labels, last, can_predict = final.labels, final.model, final.model is not None
         rounds = range(len(self.bases))
         if self._settings.final == "select":
             broken = [self._loss.share_broken(one) for one in self.consensus.partitions]
             best = int(np.argmin(broken))
             if broken[best] < self._loss.share_broken(labels):
-                labels, of_rows, can_predict = self.consensus.partitions[best], None, True
+                labels, last, can_predict = self.consensus.partitions[best], None, True
                 rounds = range(best, best + 1)
         if None in self.bases or not can_predict:
             return labels, None
         ways = [(self.projections[number], self.bases[number]) for number in rounds]
-        return labels, LabelsOfNew(self._scatter.middle, ways, self.consensus, of_rows)
+        return labels, AllRounds(self._scatter.middle, ways, self.consensus, last)
 
 
 @dataclass(frozen=True, eq=False)
-class LabelsOfNew:
-    """Clusters of new rows: what the bases say in their projections, put together."""
+class AllRounds:
+    """What the bases say of new rows in their projections, put together."""
 
     middle: Floats
     ways: list[tuple[Floats, Any]]
     consensus: Consensus
-    of_rows: Callable[[Any], Any] | None  # of rows of the kernel; None: one base alone says it
+    last: Any  # predicts from rows of the kernel; None: one base alone says it
 
-    def __call__(self, X: Any) -> Any:
+    def predict(self, X: Any) -> Any:
+        """The clusters of new rows."""
         found = [model.predict(projected(X, self.middle, P)) for P, model in self.ways]
-        return found[0] if self.of_rows is None else self.of_rows(self.consensus.rows(found))
+        return found[0] if self.last is None else self.last.predict(self.consensus.rows(found))
