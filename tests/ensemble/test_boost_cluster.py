@@ -216,6 +216,7 @@ def test_every_form_finds_the_eigenvectors_of_all_pairs(monkeypatch, make, diffe
         scatter = Scatter(make(X), loss.items, center=center, difference=difference, spread=0.0)
         P = scatter.directions(loss.discrepancy(), 3)
         assert np.abs(P.T @ expected) == pytest.approx(np.abs(expected.T @ expected), abs=1e-8)
+        assert (P.max(axis=0) >= -P.min(axis=0)).all()  # signs are no matter of rounding
         rows = X[loss.items] - center * X.mean(axis=0)
         inside = np.linalg.lstsq(rows.T, P, rcond=None)[0]
         assert np.allclose(rows.T @ inside, P, atol=1e-8)  # they are made of the rows that are named

@@ -56,7 +56,10 @@ class Scatter:
             self._basis = root[:, None] * vectors[:, kept].T, vectors[:, kept] / root
 
     def directions(self, T: Any, n: int) -> Floats | None:
-        """At most n columns, each an eigenvector times the root of its value; None: no value is above 0."""
+        """At most n columns, each an eigenvector times the root of its value; None: no value is above 0.
+
+        The largest entry of each is positive, so that rounding does not turn it.
+        """
         if self._difference:
             T = T - sparse.diags(np.asarray(T.sum(axis=1)).ravel())
         most = float(self._length @ (abs(T) @ self._length))
@@ -72,7 +75,10 @@ class Scatter:
         else:
             values, vectors = self._by_steps(T, n)
         kept = values > _NO_VALUE * most
-        return vectors[:, kept] * np.sqrt(values[kept]) if kept.any() else None
+        if not kept.any():
+            return None
+        found = vectors[:, kept] * np.sqrt(values[kept])
+        return found * np.sign(found[np.abs(found).argmax(axis=0), np.arange(found.shape[1])])
 
     def _matrix(self, T: Any) -> Floats:
         rows, shift, total = self._rows, self._shift, np.asarray(T.sum(axis=1)).ravel()
