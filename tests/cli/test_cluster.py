@@ -323,6 +323,15 @@ def test_parameters_of_the_method(coterie, people, tmp_path):
         assert answer.err.count("\n") == 1
 
 
+def test_parameters_that_other_commands_have_an_option_for(coterie, people, tmp_path):
+    words = ["cluster", "people.csv", "-k", 3, "--id", "name", "--method", "BoostCluster"]
+    assert coterie(*words, "--set", "n_folds=0", "--set", "n_components=2", "-o", "out").code == 0
+    model = load_model(tmp_path / "out")[0]["model"]
+    assert (model.n_clusters, model.n_components, model.n_folds) == (3, 2, 0)
+    answer = coterie(*words, "--set", "n_folds=1", "-o", "other")
+    assert "--set n_folds of BoostCluster must be a whole number, at least 2 or 0; got 1" in answer.err
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -81,7 +81,7 @@ class IgnoresPairs(Toy):
 
 class TakesNoneForAClass(Toy):
     def fit(self, X, y, *, constraints=None):
-        return super().fit(X, np.asarray(y).astype(str), constraints=constraints)
+        return super().fit(X, np.char.add("c", np.asarray(y).astype(str)), constraints=constraints)
 
 
 class WritesRows(Toy):

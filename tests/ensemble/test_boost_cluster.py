@@ -7,14 +7,23 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans, SpectralClustering
+from sklearn.cluster import (
+    DBSCAN,
+    AgglomerativeClustering,
+    FeatureAgglomeration,
+    KMeans,
+    SpectralClustering,
+)
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
-from sklearn.preprocessing import scale
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
 
-from coterie import BoostCluster, Constraints, MPCKMeans
+from coterie import BoostCluster, Constraints, KMedoids, MPCKMeans, SpectralLearning
 from coterie.constraints._model import stated_pairs
 from coterie.ensemble._boosting import Consensus, PairLoss, Scatter, Shares
 from coterie.ensemble._boosting.held_out import folds_of
@@ -146,6 +155,20 @@ def test_smoothed_weight_lies_below_the_exact_one_and_lowers_the_loss(must_toget
 
 
 @pytest.mark.parametrize("seed", range(20))
+def test_what_breaks_no_pair_of_a_kind_has_a_share_of_0(seed):
+    rng = np.random.default_rng(seed)
+    known = Constraints(np.arange(20).reshape(10, 2), np.arange(20, 40).reshape(10, 2), n_items=40)
+    loss = a_loss(known)
+    for _ in range(3):  # weights that sum to 1 but for rounding
+        loss.add(rng.integers(0, 2, size=40), rng.uniform(0.1, 2.0))
+    shares = loss.shares(np.zeros(40, dtype=int))
+    assert (shares.must_apart, shares.cannot_apart) == (0.0, 0.0)
+    shares = loss.shares(np.concatenate([np.zeros(20, dtype=int), np.arange(20) % 10]))
+    assert shares.must_apart == 0.0
+    assert shares.best_weight(0.0, 0.01) == shares.best_weight(0.01, 0.01)  # or rounding would be the weight
+
+
+@pytest.mark.parametrize("seed", range(20))
 def test_bound_9_holds_and_its_least_is_the_cautious_weight(seed):
     X, known, must, cannot = problem(seed, n=12)
     rng = np.random.default_rng(seed)
@@ -193,6 +216,7 @@ def test_every_form_finds_the_eigenvectors_of_all_pairs(monkeypatch, make, diffe
         scatter = Scatter(make(X), loss.items, center=center, difference=difference, spread=0.0)
         P = scatter.directions(loss.discrepancy(), 3)
         assert np.abs(P.T @ expected) == pytest.approx(np.abs(expected.T @ expected), abs=1e-8)
+        assert (P.max(axis=0) >= -P.min(axis=0)).all()  # signs are no matter of rounding
         rows = X[loss.items] - center * X.mean(axis=0)
         inside = np.linalg.lstsq(rows.T, P, rcond=None)[0]
         assert np.allclose(rows.T @ inside, P, atol=1e-8)  # they are made of the rows that are named
@@ -375,6 +399,9 @@ def test_a_base_that_tells_nothing_is_told_of(labels):
     assert (model.stop_reason_, model.n_iter_) == ("no_edge", 0)
     assert np.array_equal(model.labels_, labels)
     assert np.array_equal(model.affinity([0, 1]), np.zeros((2, 2)))
+    model._consensus.group = np.zeros(1_000_000, dtype=np.int64)
+    with pytest.raises(ValueError, match="Ask for some items"):  # of zeros, too
+        model.affinity()
 
 
 def test_sparse_rows_go_to_a_base_that_takes_none():
@@ -477,6 +504,57 @@ def test_errors_of_the_base_say_where():
         unchecked(estimator=Says([0, 1, 2])).fit(X, constraints=known)
 
 
+@pytest.mark.parametrize("final", ["kernel", "embedding", "select"])
+def test_of_a_pipeline_the_last_step_tells_the_number_and_all_steps_get_a_seed(final):
+    X, y = load_iris(return_X_y=True)
+    known = Constraints.sample(y, n_pairs=60, noise=0.1, random_state=0)
+    base = make_pipeline(PCA(1, svd_solver="randomized"), make_pipeline(StandardScaler(), KMeans(3)))
+    model, again, four = (
+        unchecked(k, estimator=base, final=final, random_state=0).fit(X, constraints=known)
+        for k in (None, None, 4)
+    )
+    assert model.n_iter_ > 1
+    assert len(np.unique(model.labels_)) == 3
+    assert np.array_equal(model.round_labels_, again.round_labels_)
+    assert np.array_equal(model.predict(X), model.labels_)
+    assert (four.round_labels_.max(axis=1) == 3).all()
+    assert base[-1][-1].n_clusters == 3
+    seeds = [one.get_params() for _, one in model._predictor.ways] if final != "select" else []
+    assert all(one["pca__random_state"] is not None for one in seeds)
+    assert len({one["pipeline__kmeans__random_state"] for one in seeds}) == len(seeds)
+
+
+@pytest.mark.parametrize(
+    ("base", "message"),
+    [
+        (LogisticRegression(), "estimator must be a clusterer, and LogisticRegression has no fit_predict"),
+        (FeatureAgglomeration(), "and FeatureAgglomeration has no fit_predict"),
+        (make_pipeline(StandardScaler()), "and Pipeline has no fit_predict"),
+        (SpectralClustering(2, affinity="precomputed"), "SpectralClustering of similarities or distances"),
+        (KMedoids(2, metric="precomputed"), "estimator is a KMedoids of similarities or distances"),
+    ],
+)
+def test_what_cannot_be_run_on_rows_is_refused(base, message):
+    for kind in (BoostCluster, SpectralLearning):
+        with pytest.raises(ParameterError, match=message) as caught:
+            kind(2, estimator=base).fit(np.eye(4))
+        assert caught.value.parameters == ("estimator",)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-6, 1e6, 1e12])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
+def test_units_do_not_matter_in_single_precision(unit, make):
+    X, y = load_iris(return_X_y=True)
+    known = Constraints.sample(y, n_pairs=60, noise=0.1, random_state=0)
+    model, other = (
+        unchecked(3, random_state=0).fit(make((size * X).astype(np.float32)), constraints=known)
+        for size in (1.0, unit)
+    )
+    assert model.n_iter_ == other.n_iter_ > 1
+    assert np.array_equal(model.labels_, other.labels_)
+    assert np.array_equal(other.predict(make((unit * X).astype(np.float32))), other.labels_)
+
+
 def test_retries_have_other_seeds():
     class Lucky(ClusterMixin, BaseEstimator):
         def __init__(self, random_state=None, n_clusters=3):
@@ -562,6 +640,7 @@ def test_pairs_that_do_not_touch_are_held_out_once():
     held = [held.ij for _, held in folds_of(stated_pairs(known, hard=True), 5, 0)]
     assert [len(ij) for ij in held] == [8] * 5
     assert len(np.unique(np.concatenate(held))) == 80
+    assert len(list(folds_of(stated_pairs(known, hard=True), 1000, 0))) == 80
 
 
 @pytest.mark.parametrize("kind", ["must", "cannot"])

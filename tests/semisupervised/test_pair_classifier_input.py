@@ -28,7 +28,10 @@ Y = [0, -1, -1, -1, -1, 1]
         ([-1] * 6, "y has no label.*pairs alone are for clustering: see PCKMeans"),
         ([None] * 6, "y has no label"),
         ([np.nan] * 6, "y has no label"),
-        ([1, -1, -1, 1, -1, -1], "y has one class only, 1; label an item of another class too"),
+        ([1, -1, -1, 1, -1, -1], r"one class only, 1 \(-1, None and NaN: not known\); label an item of an"),
+        (np.array(["a", -1, "b", "a", "b", "a"]), "text '-1' or 'nan'.*Say with None"),
+        (np.array(["a", np.nan, "b", "a", "b", "a"]), "text '-1' or 'nan'"),
+        (["a", "-1", "b", "a", "b", "a"], "text '-1' or 'nan'"),
         (["a", None, None, None, None, "a"], "y has one class only, a"),
         ([0, "a", None, None, None, None], "y holds labels of several types"),
         ([0.5, 1.25, -1, -1, -1, -1], "continuous"),
@@ -41,6 +44,26 @@ def test_labels_that_cannot_be(kind, y, message):
     known = Constraints([(0, 1)], [(0, 5)], n_items=6)
     with pytest.raises(ValueError, match=message):
         kind().fit(X, y, constraints=known)
+
+
+@every_kind
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [
+        (["a", -1, "b", -1, -1, "b"], ["a", "b"]),
+        (["a", np.nan, "b", None, -1, "b"], ["a", "b"]),
+        ([3, None, 7, None, np.nan, 7], [3, 7]),
+        (np.array([3, None, 7, None, -1, 7], dtype=object), [3, 7]),
+        ([True, None, False, None, -1, False], [False, True]),
+        ((3.0, -1, 7.0, -1, -1, 7.0), [3.0, 7.0]),
+    ],
+)
+def test_labels_that_stand_beside_others_of_no_label(kind, y, classes):
+    model = kind().fit(X, y)
+    assert model.classes_.tolist() == classes
+    assert model.classes_.dtype.kind == np.asarray(classes).dtype.kind
+    expected = kind().fit(X, [(1, -1, 0, -1, -1, 0), (0, -1, 1, -1, -1, 1)][y[0] == classes[0]])
+    assert np.allclose(model.decision_function(X), expected.decision_function(X))
 
 
 @every_kind
@@ -87,6 +110,8 @@ def test_nonsense_is_refused_by_name(kind, name, values):
         ({"loss": "hinge"}, "loss"),
         ({"cannot_link_loss": "both"}, "cannot_link_loss"),
         ({"code": "ecoc"}, "code"),
+        ({"code": [["a", "b"], ["b", "a"]]}, "must be 'ova' or a matrix of -1 and 1"),
+        ({"code": [[1, -1], [1]]}, "must be 'ova' or a matrix of -1 and 1"),
         ({"code": [[1, 1], [1, -1]]}, "both in every column, and no two equal rows"),
         ({"code": [[1, -1], [1, -1]]}, "both in every column"),
         ({"code": [[1, 0], [-1, 1]]}, "code must hold -1 and 1"),

@@ -56,7 +56,7 @@ def _has_predict(model: Any) -> bool:
         if named or hasattr(model.estimator, "predict"):
             return True
         raise AttributeError("the base has no predict, so that new rows have no clusters.")
-    if model._of_new is not None:
+    if model._predictor is not None:
         return True
     raise AttributeError(
         "the base, or what clusters the kernel at the end, has no predict, so that new rows have no clusters."
@@ -237,7 +237,7 @@ class BoostCluster(ConstrainedClusterMixin, BaseEstimator):
         loss = PairLoss(pairs)
         self._consensus, self.projections_ = Consensus(X.shape[0]), list[Floats]()
         self.history_ = np.array([loss.value])
-        found, self._of_new = self._alone(X, base, loss)
+        found, self._predictor = self._alone(X, base, loss)
         if found is not None and not loss.n_broken(found):
             self.stop_reason_ = "all_satisfied" if loss.n_pairs else "no_constraints"
         elif found is not None and self.n_folds and not self._helps(X, pairs, found, apart):
@@ -245,7 +245,7 @@ class BoostCluster(ConstrainedClusterMixin, BaseEstimator):
         else:
             rounds = self._boost(X, base, loss)
             if rounds.projections:
-                found, self._of_new = rounds.end()
+                found, self._predictor = rounds.end()
         self.objective_, self.n_iter_ = float(self.history_[-1]), len(self.projections_)
         self.converged_ = self.stop_reason_ not in ("max_rounds", "stopped")
         self.round_weights_ = np.array(self._consensus.weights)
@@ -307,7 +307,7 @@ class BoostCluster(ConstrainedClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **CHECKS_OF_ROWS)
-        return self._number[self._of_new.predict(X)]
+        return self._number[self._predictor.predict(X)]
 
     def affinity(self, rows: Any = None) -> Floats:
         """The kernel among some items: the weights of the rounds that have two of them in one cluster.
@@ -323,11 +323,7 @@ class BoostCluster(ConstrainedClusterMixin, BaseEstimator):
             The kernel; divided by the sum of `round_weights_` it is a share.
         """
         check_is_fitted(self)
-        n = len(self.labels_)
-        items = None if rows is None else np.arange(n)[np.asarray(rows)]
-        if not self.n_iter_:
-            return np.zeros((n if items is None else len(items),) * 2)
-        return self._consensus.affinity(items)
+        return self._consensus.affinity(rows)
 
     def _report(self, broken: Violations) -> None:
         """Warn of what is broken; where there was no round, say why."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.manifold import spectral_embedding
 from sklearn.neighbors import kneighbors_graph
@@ -34,6 +34,7 @@ from coterie.base import (
 from coterie.constraints import Constraints
 from coterie.constraints._model import stated_pairs
 from coterie.distance._kernels import KernelMaker
+from coterie.ensemble._boosting import BaseClusterer
 
 _WAYS_OUT = 'affinity="nearest_neighbors" needs no such table.'
 
@@ -51,7 +52,7 @@ class SpectralLearning(ConstrainedClusterMixin, BaseEstimator):
         Number of clusters, and of eigenvectors.
     estimator : clusterer, optional
         What clusters the rows of the eigenvectors, by default `KMeans` of scikit-learn. Where it has a
-        parameter `n_clusters` it gets ours.
+        parameter `n_clusters` or `n_components` it gets our number.
     affinity : {"rbf", "nearest_neighbors", "precomputed"}, default "rbf"
         exp(-gamma |x - z|^2); 1 for neighbours of each other and 1/2 where one alone is near; or X holds the
         similarities, none below 0, dense or sparse.
@@ -165,11 +166,9 @@ class SpectralLearning(ConstrainedClusterMixin, BaseEstimator):
         with progress(self, X, max_steps=1) as starts, starts() as step:
             A = _with_pairs(self._similarities(X), known)
             self.embedding_ = self._eigenvectors(A, rng).astype(X.dtype, copy=False)
-            model = KMeans(n_init=10) if self.estimator is None else clone(self.estimator)
-            own = model.get_params()
-            given = {"n_clusters": self.n_clusters, "random_state": rng.randint(np.iinfo(np.int32).max)}
-            model.set_params(**{name: given[name] for name in given if name in own})
-            found = np.asarray(model.fit_predict(self.embedding_))
+            inner = KMeans(n_init=10) if self.estimator is None else self.estimator
+            base = BaseClusterer(inner, self.n_clusters, rng)
+            found = base.labels(base.made(), self.embedding_, "the eigenvectors")
             number = numbers_by_label(known, found, int(found.max(initial=-1)) + 1)
             self.labels_ = np.append(number, -1).astype(np.int32)[found]
             self.objective_ = self._cut(A)

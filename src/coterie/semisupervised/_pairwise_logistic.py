@@ -23,6 +23,13 @@ from coterie.semisupervised._training import (
 )
 
 
+def _is_matrix(value: Any) -> bool:
+    try:
+        return np.asarray(value, dtype=np.float64).ndim == 2
+    except (TypeError, ValueError):
+        return False
+
+
 class PairwiseLogisticRegression(PairClassifier):
     """Logistic regression, linear or with a kernel, that learns from labels and from pairs.
 
@@ -114,7 +121,7 @@ class PairwiseLogisticRegression(PairClassifier):
         **PairClassifier.parameter_rules,
         "loss": one_of("convex", "nonconvex"),
         "cannot_link_loss": one_of("not-both", "printed"),
-        "code": one_of("ova") | Rule(lambda value: np.ndim(value) == 2, "a matrix of -1 and 1"),
+        "code": one_of("ova") | Rule(_is_matrix, "a matrix of -1 and 1"),
     }
 
     def __init__(

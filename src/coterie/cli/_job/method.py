@@ -153,8 +153,11 @@ def typed_settings(
     found: dict[str, Any] = {}
     if not settings:
         return found
+    parameters = set(estimator().get_params())
     options = {**OPTIONS, **(own or {})}
-    allowed = set(estimator().get_params()) - {*options, "verbose", "warm_start"}
+    if "n_clusters" in parameters:  # then it counts other components
+        options.pop("n_components")
+    allowed = parameters - {*options, "verbose", "warm_start"}
     for setting in settings:
         name, equals, value = setting.partition("=")
         name = name.strip().replace("-", "_")

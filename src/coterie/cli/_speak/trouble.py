@@ -48,13 +48,13 @@ OPTIONS = {
     "size_weight": "--load",
     "sample_weight": "--weight",
     "groups": "--group",
-    "n_folds": "--folds",
     "ids": "--id",
     "k_range": "-k",
 }
 # Other names, and what they are called here.
 _NAMES = {
     **OPTIONS,
+    "n_folds": "--folds",  # of compare; a method may have its own
     "budget": "--set budget",
     "distance_threshold": "--set distance_threshold",
     "n_items": "rows:",
@@ -75,7 +75,8 @@ def in_options(text: str, parameters: Collection[str] = ()) -> str:
         ours = name in parameters or (name in _NAMES and ("_" in name or mark or equals))
         if not ours and not (equals and quote):
             return match[0]
-        word, value = _NAMES.get(name, f"--set {name}"), value or count
+        word = (OPTIONS if name in parameters else _NAMES).get(name, f"--set {name}")
+        value = value or count
         if (name, value) == ("metric", "euclidean"):
             value = "sqeuclidean"
         if "--set" in word:

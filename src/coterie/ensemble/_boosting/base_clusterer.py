@@ -1,4 +1,4 @@
-"""The clusterer that is boosted: any, or one by name; made anew, with a new seed, for each round."""
+"""The clusterer that is run inside: any, or one by name; made anew, with a new seed, for each run."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from coterie._arrays import Labels
 from coterie._compiled import few_threads
-from coterie.ensemble._spectral_learning import SpectralLearning
+from coterie.exceptions import ParameterError
 
 # Starts of k-means, as a round and at the end.
 N_INIT = 4
 
 
 def _spectral(n_clusters: int = 8) -> Any:
+    from coterie.ensemble._spectral_learning import SpectralLearning  # which runs another clusterer, too
+
     return SpectralLearning(n_clusters, normalization="symmetric")
 
 
@@ -34,22 +38,27 @@ NAMED: Mapping[str, Callable[..., Any]] = {
 
 
 class BaseClusterer:
-    """A clusterer under the number of clusters that is asked for, and what it is made of."""
+    """A clusterer under the number of clusters that is asked for; of a pipeline the last step is meant."""
 
     def __init__(self, estimator: Any, n_clusters: int | None, rng: Any) -> None:
         if estimator is None or isinstance(estimator, str):
             self._model = NAMED[estimator or "k-means"]()
         else:
             self._model = clone(estimator)
+        _check_takes_rows(self._model)
         self._rng = rng
-        own = self._model.get_params()
-        name = next((name for name in ("n_clusters", "n_components") if name in own), None)
+        self.params = own = self._model.get_params()
+        self._seeds = [name for name in own if name.rpartition("__")[2] == "random_state"]
+        prefix, last = "", self._model
+        while isinstance(last, Pipeline):
+            prefix, last = f"{prefix}{last.steps[-1][0]}__", last.steps[-1][1]
+        names = (f"{prefix}n_clusters", f"{prefix}n_components")
+        name = next((name for name in names if name in own), None)
         if n_clusters is not None and name is not None:
             self._model.set_params(**{name: n_clusters})
         found = n_clusters if n_clusters is not None or name is None else own[name]
         # None: the base finds it, and so does the end
         self.n_clusters = int(found) if isinstance(found, int | np.integer) else None
-        self.params = own
 
     def seed(self) -> int:
         """A number for what needs chance."""
@@ -57,10 +66,8 @@ class BaseClusterer:
 
     def made(self, own_seed: bool = False, **params: Any) -> Any:
         """A new copy, with a seed drawn for it, unless it shall keep one of its own."""
-        model = clone(self._model).set_params(**params)
-        if "random_state" in self.params and not (own_seed and self.params["random_state"] is not None):
-            model.set_params(random_state=self.seed())
-        return model
+        drawn = [name for name in self._seeds if not (own_seed and self.params[name] is not None)]
+        return clone(self._model).set_params(**params, **{name: self.seed() for name in drawn})
 
     def labels(self, model: Any, rows: Any, what: str) -> Labels:
         """Fit a copy to rows; an error says what they were."""
@@ -85,3 +92,15 @@ class BaseClusterer:
         else:
             numbers[some] = found[some]
         return numbers
+
+
+def _check_takes_rows(model: Any) -> None:
+    kind = type(model).__name__
+    if not hasattr(model, "fit_predict"):
+        raise ParameterError(f"estimator must be a clusterer, and {kind} has no fit_predict.", "estimator")
+    if get_tags(model).input_tags.pairwise:
+        raise ParameterError(
+            f"estimator is a {kind} of similarities or distances that are given, but it is run on rows: set "
+            "its affinity, metric or kernel to one that it works out itself.",
+            "estimator",
+        )

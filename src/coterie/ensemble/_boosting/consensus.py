@@ -83,8 +83,10 @@ class Consensus:
 
     def affinity(self, items: Any = None) -> Floats:
         """K among some items, dense."""
-        at = self.group if items is None else self.group[items]
+        at = self.group if items is None else self.group[np.atleast_1d(items)]
         refuse_large_table("affinity", len(at), np.float64, "Ask for some items.")
+        if not self.partitions:
+            return np.zeros((len(at), len(at)))
         present, place = np.unique(at, return_inverse=True)
         rows = self.group_rows()[present]
         return np.asarray((rows @ rows.T).toarray()[np.ix_(place, place)])
@@ -104,10 +106,22 @@ class Consensus:
 
 @dataclass(frozen=True, eq=False)
 class Final:
-    """Labels of the items, and what predicts those of rows of H of new ones; None: there is no such rule."""
+    """Labels of the items, and what predicts those of rows of H of new ones; None: nothing does."""
 
     labels: Any
     model: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Turned:
+    """A model that predicts from some directions of rows of H."""
+
+    model: Any
+    turn: Floats
+
+    def predict(self, rows: Any) -> Any:
+        """The clusters of rows of H."""
+        return self.model.predict(rows @ self.turn)
 
 
 def find_final(consensus: Consensus, base: BaseClusterer, n_components: int | None) -> Final:
@@ -158,16 +172,4 @@ def _by_eigenvectors(consensus: Consensus, base: BaseClusterer, n: int) -> Final
     model = base.made()
     rows = (consensus.group_rows() @ turn)[consensus.group]
     labels = base.labels(model, rows, "the eigenvectors of the kernel")
-    return Final(labels, OfTurned(model, turn) if hasattr(model, "predict") else None)
-
-
-@dataclass(frozen=True, eq=False)
-class OfTurned:
-    """A model of rows of H that were turned to eigenvectors."""
-
-    model: Any
-    turn: Floats
-
-    def predict(self, rows: Any) -> Any:
-        """Clusters of rows of H."""
-        return self.model.predict(rows @ self.turn)
+    return Final(labels, Turned(model, turn) if hasattr(model, "predict") else None)

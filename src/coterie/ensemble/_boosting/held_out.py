@@ -39,6 +39,7 @@ def folds_of(pairs: StatedPairs, n_folds: int, seed: int) -> Iterator[tuple[Stat
     items, ends = np.unique(pairs.ij, return_inverse=True)
     i, j = ends.reshape(pairs.ij.shape).T
     m = len(items)
+    n_folds = min(n_folds, m)
     component = connected_components(sparse.coo_matrix((np.ones(len(i)), (i, j)), (m, m)), directed=False)[1]
     place = rng.permutation(m)[component]  # components in random order, and items in each of them
     fold = np.empty(m, dtype=np.int64)

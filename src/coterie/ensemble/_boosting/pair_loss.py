@@ -79,18 +79,20 @@ class _Side:
         """The log of the side's sum."""
         return float(logsumexp(self.log_strength + self.sign * self.K)) if len(self.ij) else self._uniform
 
-    def share_together(self, labels: Any) -> float:
-        """The share of the weights that is within clusters."""
+    def shares(self, labels: Any) -> tuple[float, float]:
+        """The shares of the weights that are between clusters, and within them; 0 where there is no pair."""
         if len(self.ij):
-            return float(self.weights()[together(labels, self.ij)].sum())
+            inside, weights = together(labels, self.ij), self.weights()
+            return float(weights[~inside].sum()), float(weights[inside].sum())
         size = np.bincount(labels[labels >= 0])
-        return float(((size / len(labels)) ** 2).sum())
+        within = float(((size / len(labels)) ** 2).sum())
+        return 1.0 - within, within
 
     def add(self, labels: Any, weight: float) -> None:
         if len(self.ij):
             self.K += weight * together(labels, self.ij)
         else:
-            share = self.share_together(labels)
+            share = self.shares(labels)[1]
             self._uniform += float(np.log1p(share * np.expm1(self.sign * weight)))
 
     def broken(self, labels: Any) -> Any:
@@ -150,8 +152,7 @@ class PairLoss:
 
     def shares(self, labels: Any) -> Shares:
         """What a partition does to the weights of now."""
-        B, D = self.must.share_together(labels), self.cannot.share_together(labels)
-        return Shares(max(1.0 - B, 0.0), B, max(1.0 - D, 0.0), D)
+        return Shares(*self.must.shares(labels), *self.cannot.shares(labels))
 
     def add(self, labels: Any, weight: float) -> None:
         """Add a partition to the kernel."""
@@ -174,7 +175,7 @@ class PairLoss:
         """
         broken = self.must.strength_broken(labels) + self.cannot.strength_broken(labels)
         if missing < 0:
-            broken += float(self.must.strength.sum()) * self.cannot.share_together(labels)
+            broken += float(self.must.strength.sum()) * self.cannot.shares(labels)[1]
         elif missing > 0:
-            broken += float(self.cannot.strength.sum()) * (1.0 - self.must.share_together(labels))
+            broken += float(self.cannot.strength.sum()) * self.must.shares(labels)[0]
         return broken

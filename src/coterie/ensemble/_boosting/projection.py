@@ -22,6 +22,8 @@ from coterie._arrays import Floats, Index
 _MOST_FEATURES, _MOST_ROWS = 500, 500
 # Eigenvalues below this share of what they can be at most are rounding.
 _NO_VALUE = 1e-12
+# Directions shorter than this, or longer than its inverse, have squares of squares near the end of float32.
+_LEAST_SINGLE = 1e-6
 # Numbers of X that are centred at a time.
 _CHUNK = 1 << 20
 
@@ -54,7 +56,10 @@ class Scatter:
             self._basis = root[:, None] * vectors[:, kept].T, vectors[:, kept] / root
 
     def directions(self, T: Any, n: int) -> Floats | None:
-        """At most n columns, each an eigenvector times the root of its value; None: no value is above 0."""
+        """At most n columns, each an eigenvector times the root of its value; None: no value is above 0.
+
+        The largest entry of each is positive, so that rounding does not turn it.
+        """
         if self._difference:
             T = T - sparse.diags(np.asarray(T.sum(axis=1)).ravel())
         most = float(self._length @ (abs(T) @ self._length))
@@ -73,8 +78,7 @@ class Scatter:
         if not kept.any():
             return None
         found = vectors[:, kept] * np.sqrt(values[kept])
-        largest = np.abs(found).argmax(axis=0)  # is positive: a vector and its opposite are both right
-        return found * np.sign(found[largest, np.arange(found.shape[1])])
+        return found * np.sign(found[np.abs(found).argmax(axis=0), np.arange(found.shape[1])])
 
     def _matrix(self, T: Any) -> Floats:
         rows, shift, total = self._rows, self._shift, np.asarray(T.sum(axis=1)).ravel()
@@ -135,10 +139,12 @@ def _top(M: Floats, n: int) -> tuple[Floats, Floats]:
 
 
 def projected(X: Any, middle: Floats, P: Floats) -> Any:
-    """(X - middle) P, in the type of X."""
+    """(X - middle) P, in the type of X; in double precision where single has no room for the squares."""
+    length = float(np.sqrt((P * P).sum()))  # that of rows is about its square
+    dtype = X.dtype if _LEAST_SINGLE < length < 1 / _LEAST_SINGLE else np.dtype(np.float64)
     if sparse.issparse(X):
-        return np.asarray(safe_sparse_dot(X, P) - middle @ P, dtype=X.dtype)
-    found = np.empty((X.shape[0], P.shape[1]), dtype=X.dtype)
+        return np.asarray(safe_sparse_dot(X, P) - middle @ P, dtype=dtype)
+    found = np.empty((X.shape[0], P.shape[1]), dtype=dtype)
     for rows in _chunks(X):
         found[rows] = (X[rows] - middle) @ P
     return found

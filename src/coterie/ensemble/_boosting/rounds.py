@@ -82,12 +82,12 @@ class BoostingRounds:
         if None in self.bases or not can_predict:
             return labels, None
         ways = [(self.projections[number], self.bases[number]) for number in rounds]
-        return labels, OfAllRounds(self._scatter.middle, ways, self.consensus, last)
+        return labels, AllRounds(self._scatter.middle, ways, self.consensus, last)
 
 
 @dataclass(frozen=True, eq=False)
-class OfAllRounds:
-    """Clusters of new rows: what the bases say in their projections, put together."""
+class AllRounds:
+    """What the bases say of new rows in their projections, put together."""
 
     middle: Floats
     ways: list[tuple[Floats, Any]]
@@ -95,6 +95,6 @@ class OfAllRounds:
     last: Any  # predicts from rows of the kernel; None: one base alone says it
 
     def predict(self, X: Any) -> Any:
-        """Clusters of rows."""
+        """The clusters of new rows."""
         found = [model.predict(projected(X, self.middle, P)) for P, model in self.ways]
         return found[0] if self.last is None else self.last.predict(self.consensus.rows(found))

@@ -23,6 +23,8 @@ from coterie.constraints._reading import is_unknown
 
 def read_labels_of_rows(y: Any, X: Any) -> tuple[Any, Index]:
     """The classes, sorted, and the class of each row; -1 where y says nothing (-1, None or NaN)."""
+    if isinstance(y, list | tuple):
+        y = np.asarray(y, dtype=object)  # -1 and NaN among names stay what they are
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     if y.dtype.kind == "O":
@@ -32,7 +34,6 @@ def read_labels_of_rows(y: Any, X: Any) -> tuple[Any, Index]:
     else:
         silent = np.zeros(len(y), dtype=bool)
     told = y[~silent]
-    assert_all_finite(told, input_name="y")
     if not len(told):
         raise ValueError(
             "y has no label (-1, None and NaN are none), so that nothing tells which class is which; pairs "
@@ -44,11 +45,19 @@ def read_labels_of_rows(y: Any, X: Any) -> tuple[Any, Index]:
         raise ValueError(
             "y holds labels of several types; give all classes numbers, or all names."
         ) from error
-    check_classification_targets(told)
+    if y.dtype.kind == "O":
+        classes = np.asarray(classes.tolist())
+    if classes.dtype.kind == "U" and np.isin(["-1", "nan"], classes).any():
+        raise ValueError(
+            "y holds the text '-1' or 'nan', which would be a class: NumPy makes text of -1 and NaN beside "
+            "names. Say with None that a label is not known."
+        )
+    assert_all_finite(classes, input_name="y")
+    check_classification_targets(classes)
     if len(classes) == 1:
         raise ValueError(
-            f"y has one class only, {classes[0]}; label an item of another class too: no pair can tell what "
-            "is not of that class."
+            f"y has one class only, {classes[0]} (-1, None and NaN: not known); label an item of another "
+            "class too: no pair can tell what is not of that class."
         )
     place = np.full(len(y), -1, dtype=np.int64)
     place[~silent] = code
