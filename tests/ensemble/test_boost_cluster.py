@@ -16,7 +16,7 @@ from sklearn.preprocessing import scale
 
 from coterie import BoostCluster, Constraints, MPCKMeans
 from coterie.constraints._model import stated_pairs
-from coterie.ensemble._boosting import Consensus, PairLoss, Scatter, Shares
+from coterie.ensemble._boosting import BaseClusterer, Consensus, PairLoss, Scatter, Shares, find_final
 from coterie.ensemble._boosting.held_out import folds_of
 from coterie.exceptions import ParameterError, ViolatedConstraintsWarning
 from coterie.testing._problems import same_partition
@@ -343,6 +343,32 @@ def test_kmeans_on_rows_is_kernel_kmeans():
     assert (embedded**2).sum(axis=0) == pytest.approx(values)
     whole = (consensus.group_rows() @ consensus.directions())[consensus.group]
     assert np.allclose(whole @ whole.T, K)
+
+
+def test_of_many_rows_kmeans_begins_where_it_ends_on_some(monkeypatch):
+    rng = np.random.default_rng(0)
+    y, consensus = np.repeat([0, 1, 2], 100), Consensus(300)
+    for weight in rng.uniform(0.1, 1.0, size=12):
+        consensus.add(np.where(rng.random(300) < 0.2, rng.integers(3, size=300), y).astype(np.int32), weight)
+    assert consensus.n_groups > 60
+    H, squares = consensus.rows(consensus.partitions).toarray(), []
+    for many in (20_000, 60):
+        monkeypatch.setattr("coterie.ensemble._boosting.consensus._MANY_ROWS", many)
+        end = find_final(consensus, BaseClusterer("k-means", 3, np.random.RandomState(0)), None)
+        assert adjusted_rand_score(y, end.labels) > 0.9
+        assert (end.of_rows(consensus.rows(consensus.partitions)) == end.labels).all()
+        means = np.array([H[end.labels == c].mean(axis=0) for c in range(3)])
+        squares.append(((H - means[end.labels]) ** 2).sum())
+    assert squares[1] == pytest.approx(squares[0], rel=0.02)
+
+
+def test_bases_that_are_kept_have_their_labels_where_the_kernel_has_them():
+    X, y = load_iris(return_X_y=True)
+    model = unchecked(3, random_state=0).fit(X, constraints=Constraints.sample(y, n_pairs=60, random_state=0))
+    assert model.n_iter_ > 1
+    for (_, base), own in zip(model._predict_of.ways, model._consensus.partitions, strict=True):
+        assert base.labels_ is own
+        assert own.itemsize == 1
 
 
 def test_one_round_gives_its_partition():
