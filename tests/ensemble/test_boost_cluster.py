@@ -12,7 +12,8 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
-from sklearn.preprocessing import scale
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
 
 from coterie import BoostCluster, Constraints, MPCKMeans
 from coterie.constraints._model import stated_pairs
@@ -484,6 +485,19 @@ def test_a_base_that_finds_its_clusters_has_the_majority():
     model = unchecked(estimator=base, n_rounds=3).fit(X, constraints=known)
     assert (model.labels_[::10] == -1).all()
     assert same_partition(model.labels_[noisy >= 0], y[noisy >= 0])
+
+
+def test_a_pipeline_has_the_parameters_of_its_last_step():
+    X, y = load_iris(return_X_y=True)
+    known = Constraints.sample(y, n_pairs=60, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), KMeans(5, n_init=4))
+    models = [
+        unchecked(k, estimator=pipeline, random_state=0).fit(X, constraints=known) for k in (None, 3, 3)
+    ]
+    assert [model.labels_.max() + 1 for model in models] == [5, 3, 3]
+    assert (models[1].labels_ == models[2].labels_).all()  # its seed is set, too
+    assert (models[1].predict(X) == models[1].labels_).all()
+    assert pipeline[-1].n_clusters == 5
 
 
 def test_errors_of_the_base_say_where():

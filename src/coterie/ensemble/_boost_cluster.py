@@ -78,7 +78,8 @@ class BoostCluster(ConstrainedClusterMixin, BaseEstimator):
         Number of clusters; by default that of the base. Of a base that finds it by itself the end does, too:
         items are together that more than half of the weight has together.
     estimator : clusterer or {"k-means", "ward", "single", "spectral"}, optional
-        The base, by default "k-means" (4 starts). Its parameter `random_state` is set anew for each round.
+        The base, by default "k-means" (4 starts). Its parameter `random_state`, or that of the last step of a
+        pipeline, is set anew for each round.
     n_components : int, default 5
         Most columns of the projected rows; beyond `n_clusters` - 1 it hardly matters.
     n_rounds : int, default 25

@@ -42,7 +42,11 @@ class BaseClusterer:
             self._model = clone(estimator)
         self._rng = rng
         own = self._model.get_params()
-        name = next((name for name in ("n_clusters", "n_components") if name in own), None)
+        # a pipeline has the parameters of its last step
+        steps = getattr(self._model, "steps", None)
+        self._prefix = f"{steps[-1][0]}__" if steps else ""
+        names = (f"{self._prefix}{name}" for name in ("n_clusters", "n_components"))
+        name = next((name for name in names if name in own), None)
         if n_clusters is not None and name is not None:
             self._model.set_params(**{name: n_clusters})
         found = n_clusters if n_clusters is not None or name is None else own[name]
@@ -56,9 +60,9 @@ class BaseClusterer:
 
     def made(self, own_seed: bool = False, **params: Any) -> Any:
         """A new copy, with a seed drawn for it, unless it shall keep one of its own."""
-        model = clone(self._model).set_params(**params)
-        if "random_state" in self.params and not (own_seed and self.params["random_state"] is not None):
-            model.set_params(random_state=self.seed())
+        model, chance = clone(self._model).set_params(**params), f"{self._prefix}random_state"
+        if chance in self.params and not (own_seed and self.params[chance] is not None):
+            model.set_params(**{chance: self.seed()})
         return model
 
     def labels(self, model: Any, rows: Any, what: str) -> Labels:
