@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler, scale
 from coterie import BoostCluster, Constraints, MPCKMeans
 from coterie.constraints._model import stated_pairs
 from coterie.ensemble._boosting import BaseClusterer, Consensus, PairLoss, Scatter, Shares, find_final
-from coterie.ensemble._boosting.held_out import folds_of
+from coterie.ensemble._boosting.held_out import folds_of, rounds_help
 from coterie.exceptions import ParameterError, ViolatedConstraintsWarning
 from coterie.testing._problems import same_partition
 from tests.marks import outvoted
@@ -586,7 +586,8 @@ def test_folds_hide_items_with_all_their_pairs(seed):
     _, known, _, _ = problem(seed, n_must=5 + seed, n_cannot=seed % 7)
     pairs = stated_pairs(known, hard=True)
     hidden = []
-    for kept, held in folds_of(pairs, 4, seed):
+    for mask in folds_of(pairs, 4, seed):
+        kept, held = pairs.take(~mask), pairs.take(mask)
         both = np.concatenate([np.column_stack([one.ij, one.cannot, one.strength]) for one in (kept, held)])
         whole = np.column_stack([pairs.ij, pairs.cannot, pairs.strength])
         assert np.array_equal(both[np.lexsort(both.T)], whole[np.lexsort(whole.T)])
@@ -599,9 +600,22 @@ def test_folds_hide_items_with_all_their_pairs(seed):
 
 def test_pairs_that_do_not_touch_are_held_out_once():
     known = Constraints(np.arange(40).reshape(20, 2), np.arange(40, 80).reshape(20, 2), n_items=80)
-    held = [held.ij for _, held in folds_of(stated_pairs(known, hard=True), 5, 0)]
+    pairs = stated_pairs(known, hard=True)
+    held = [pairs.ij[mask] for mask in folds_of(pairs, 5, 0)]
     assert [len(ij) for ij in held] == [8] * 5
     assert len(np.unique(np.concatenate(held))) == 80
+
+
+@pytest.mark.parametrize(
+    ("n_mended", "n_spoilt", "helps"), [(1, 0, False), (2, 0, True), (4, 1, True), (3, 2, False)]
+)
+def test_one_pair_does_not_decide_whether_rounds_help(n_mended, n_spoilt, helps):
+    must, cannot = np.arange(20).reshape(10, 2), np.arange(20, 40).reshape(10, 2)
+    pairs = stated_pairs(Constraints(must, cannot, n_items=40, weight=0.5), hard=True)
+    alone, found = np.arange(40), np.arange(40)
+    found[must[:n_mended, 1]] = must[:n_mended, 0]
+    found[cannot[:n_spoilt, 1]] = cannot[:n_spoilt, 0]
+    assert rounds_help(pairs, 5, alone, lambda loss: found, 0) is helps
 
 
 @pytest.mark.parametrize("kind", ["must", "cannot"])
