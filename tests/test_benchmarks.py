@@ -13,13 +13,15 @@ from sklearn.utils import Bunch
 import coterie
 from benchmarks import commits, measure, pictures, protocol, race
 from benchmarks.discover import choose, experiments
-from benchmarks.papers import ch03, ch04, ch05, ch08, ch10, ch12, ch13, ch15, curves
+from benchmarks.papers import boostcluster, ch03, ch04, ch05, ch08, ch10, ch12, ch13, ch15, curves
+from benchmarks.peers import boost as peer_boost
 from benchmarks.peers import connected as peer_connected
 from benchmarks.peers import correlation as peer_correlation
 from benchmarks.peers import distances as peer_distances
 from benchmarks.peers import mixture as peer_mixture
 from benchmarks.peers import resolve as peer_resolve
 from benchmarks.peers import sizes as peer_sizes
+from benchmarks.scale import boost as scale_boost
 from benchmarks.scale import distances as scale_distances
 from benchmarks.scale import house, weight
 from benchmarks.scale import mixture as scale_mixture
@@ -28,6 +30,7 @@ from coterie import Constraints
 from coterie.adjacency import islands, read_graph
 from coterie.graph import check_connected
 from coterie.metrics import pair_scores
+from tests.marks import outvoted
 from tests.oracles import connected as connected_oracle
 
 
@@ -604,3 +607,82 @@ def test_regions_are_judged_by_their_load_and_as_wholes():
     assert found["sse"] == pytest.approx(protocol.inertia(X, halves))
     assert not peer_connected.judged(X, edges, load, 100.0, torn)["legal"]
     assert not peer_connected.judged(X, edges, load, 10_000.0, halves)["legal"]
+
+
+def test_a_claim_needs_its_differences():
+    up, down, even = np.array([0.1, 0.2, 0.15]), np.array([-0.1, -0.2, -0.15]), np.array([0.3, -0.3, 0.0])
+    told = [
+        boostcluster.claim(1, "made up", dict(enumerate(parts)), needed)["claim"]
+        for parts, needed in [((up, up, down), 2), ((up, down, down), 2), ((up, even, down), 2)]
+    ]
+    assert told == ["confirmed", "denied", "not decided"]
+
+
+def made_up_runs():
+    """Runs of boosting in which every method has its own number, and a little noise."""
+    rng = np.random.default_rng(0)
+    level = {method: 0.1 * i for i, method in enumerate((*boostcluster.NAMED, *boostcluster.METHODS))}
+    records = []
+    for name in boostcluster.TABLES:
+        for wrong in (0.0, boostcluster.WRONG):
+            for draw in range(6):
+                methods = boostcluster.measured_on(name, wrong) if wrong else list(level)
+                few = [one for one in methods if draw < boostcluster.n_draws(name, one)]
+                scores = {
+                    method: {
+                        str(size): [level[method] + rng.normal(scale=0.01), 0.5, 0.1, 3.0, 0.2]
+                        for size in (0, *boostcluster.SIZES)
+                    }
+                    for method in few
+                }
+                records.append({"data": name, "wrong": wrong, "draw": draw, "scores": scores})
+    return boostcluster.gathered(records), level
+
+
+def test_claims_of_boostcluster_are_about_its_runs(tmp_path):
+    runs, level = made_up_runs()
+    assert boostcluster.gap(runs, "vowel", "MPCK", "Ward").mean() == pytest.approx(
+        level["MPCK"] - level["Ward"], abs=0.03
+    )
+    assert len(boostcluster.gap(runs, "pendigits", "boosted spectral", "boosted k-means")) == 5
+    traces = {name: {"exact": [[0.0, -1.0]], "bound": [[0.0] + [-1.0] * 25]} for name in boostcluster.TABLES}
+    rows = boostcluster.claims(runs, traces)
+    assert {row["what"].split(":")[0] for row in rows} == {f"claim {number}" for number in range(1, 9)}
+    assert rows[0]["claim"] == "confirmed"
+    rows = boostcluster.goals(runs) + rows + boostcluster.curves(runs)
+    (tmp_path / "made_up.json").write_text(json.dumps({"rows": rows}, default=float))
+    boostcluster.draw_picture(tmp_path / "made_up.json", tmp_path / "made_up.png")
+    assert (tmp_path / "made_up.png").exists()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_draw_of_boostcluster_has_every_method_and_measure():
+    X, y = boostcluster.load_breast_cancer(return_X_y=True)
+    X, y = boostcluster.scale(X)[::3], y[::3]
+    found = boostcluster.one_draw("balance-scale", X, y, 0.0, 0)
+    assert set(found) == {*boostcluster.NAMED, *boostcluster.METHODS}
+    assert all(len(scores) == len(boostcluster.MEASURES) for own in found.values() for scores in own.values())
+    assert found["boosted k-means"]["400"][0] > 0.4
+    known = Constraints([(0, 1), (1, 2)], [(0, 2)], n_items=3)
+    assert boostcluster.broken_share(known, np.array([0, 0, 1])) == pytest.approx(1 / 3)
+
+
+@outvoted
+def test_figure_2_as_it_is_written_makes_our_rounds():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 40)
+    X = np.column_stack([2 * y + rng.normal(size=120), y + rng.normal(size=120), 3 * rng.normal(size=120)])
+    state = X, y, Constraints.sample(y, n_pairs=60, how="balanced", random_state=0)
+    mine, other = peer_boost.ours(state), peer_boost.literal(state)
+    assert len(mine["rounds"]) > 1
+    assert peer_boost.alike(mine, other) == (True, 1.0)
+    assert not peer_boost.alike(mine, {**other, "weights": [2.0 * one for one in other["weights"]]})[0]
+    assert not set(peer_boost.OTHERS) & set(boostcluster.TABLES)
+
+
+@outvoted
+def test_a_base_with_a_clock_counts_its_own_time():
+    X, y, known = scale_boost.rows_and_pairs(400)
+    told = scale_boost.boosted((X, y, known, 0, 1))
+    assert told["fits"] >= told["rounds"] + 1
+    assert 0 < told["base_cpu_s"] <= told["cpu_s"]

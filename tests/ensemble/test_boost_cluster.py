@@ -25,8 +25,8 @@ from sklearn.preprocessing import StandardScaler, scale
 
 from coterie import BoostCluster, Constraints, KMedoids, MPCKMeans, SpectralLearning
 from coterie.constraints._model import stated_pairs
-from coterie.ensemble._boosting import Consensus, PairLoss, Scatter, Shares
-from coterie.ensemble._boosting.held_out import folds_of
+from coterie.ensemble._boosting import BaseClusterer, Consensus, PairLoss, Scatter, Shares, find_final
+from coterie.ensemble._boosting.held_out import folds_of, rounds_help
 from coterie.exceptions import ParameterError, ViolatedConstraintsWarning
 from coterie.testing._problems import same_partition
 from tests.marks import outvoted
@@ -369,6 +369,32 @@ def test_kmeans_on_rows_is_kernel_kmeans():
     assert np.allclose(whole @ whole.T, K)
 
 
+def test_of_many_rows_kmeans_begins_where_it_ends_on_some(monkeypatch):
+    rng = np.random.default_rng(0)
+    y, consensus = np.repeat([0, 1, 2], 100), Consensus(300)
+    for weight in rng.uniform(0.1, 1.0, size=12):
+        consensus.add(np.where(rng.random(300) < 0.2, rng.integers(3, size=300), y).astype(np.int32), weight)
+    assert consensus.n_groups > 60
+    H, squares = consensus.rows(consensus.partitions).toarray(), []
+    for many in (20_000, 60):
+        monkeypatch.setattr("coterie.ensemble._boosting.consensus._MANY_ROWS", many)
+        end = find_final(consensus, BaseClusterer("k-means", 3, np.random.RandomState(0)), None)
+        assert adjusted_rand_score(y, end.labels) > 0.9
+        assert (end.model.predict(consensus.rows(consensus.partitions)) == end.labels).all()
+        means = np.array([H[end.labels == c].mean(axis=0) for c in range(3)])
+        squares.append(((H - means[end.labels]) ** 2).sum())
+    assert squares[1] == pytest.approx(squares[0], rel=0.02)
+
+
+def test_bases_that_are_kept_have_their_labels_where_the_kernel_has_them():
+    X, y = load_iris(return_X_y=True)
+    model = unchecked(3, random_state=0).fit(X, constraints=Constraints.sample(y, n_pairs=60, random_state=0))
+    assert model.n_iter_ > 1
+    for (_, base), own in zip(model._predictor.ways, model._consensus.partitions, strict=True):
+        assert base.labels_ is own
+        assert own.itemsize == 1
+
+
 def test_one_round_gives_its_partition():
     X, y = load_iris(return_X_y=True)
     known = Constraints.sample(y, n_pairs=60, noise=0.2, random_state=0)
@@ -485,6 +511,19 @@ def test_a_base_that_finds_its_clusters_has_the_majority():
     model = unchecked(estimator=base, n_rounds=3).fit(X, constraints=known)
     assert (model.labels_[::10] == -1).all()
     assert same_partition(model.labels_[noisy >= 0], y[noisy >= 0])
+
+
+def test_a_pipeline_has_the_parameters_of_its_last_step():
+    X, y = load_iris(return_X_y=True)
+    known = Constraints.sample(y, n_pairs=60, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), KMeans(5, n_init=4))
+    models = [
+        unchecked(k, estimator=pipeline, random_state=0).fit(X, constraints=known) for k in (None, 3, 3)
+    ]
+    assert [model.labels_.max() + 1 for model in models] == [5, 3, 3]
+    assert (models[1].labels_ == models[2].labels_).all()  # its seed is set, too
+    assert (models[1].predict(X) == models[1].labels_).all()
+    assert pipeline[-1].n_clusters == 5
 
 
 def test_errors_of_the_base_say_where():
@@ -624,7 +663,8 @@ def test_folds_hide_items_with_all_their_pairs(seed):
     _, known, _, _ = problem(seed, n_must=5 + seed, n_cannot=seed % 7)
     pairs = stated_pairs(known, hard=True)
     hidden = []
-    for kept, held in folds_of(pairs, 4, seed):
+    for mask in folds_of(pairs, 4, seed):
+        kept, held = pairs.take(~mask), pairs.take(mask)
         both = np.concatenate([np.column_stack([one.ij, one.cannot, one.strength]) for one in (kept, held)])
         whole = np.column_stack([pairs.ij, pairs.cannot, pairs.strength])
         assert np.array_equal(both[np.lexsort(both.T)], whole[np.lexsort(whole.T)])
@@ -637,10 +677,23 @@ def test_folds_hide_items_with_all_their_pairs(seed):
 
 def test_pairs_that_do_not_touch_are_held_out_once():
     known = Constraints(np.arange(40).reshape(20, 2), np.arange(40, 80).reshape(20, 2), n_items=80)
-    held = [held.ij for _, held in folds_of(stated_pairs(known, hard=True), 5, 0)]
+    pairs = stated_pairs(known, hard=True)
+    held = [pairs.ij[mask] for mask in folds_of(pairs, 5, 0)]
     assert [len(ij) for ij in held] == [8] * 5
     assert len(np.unique(np.concatenate(held))) == 80
     assert len(list(folds_of(stated_pairs(known, hard=True), 1000, 0))) == 80
+
+
+@pytest.mark.parametrize(
+    ("n_mended", "n_spoilt", "helps"), [(1, 0, False), (2, 0, True), (4, 1, True), (3, 2, False)]
+)
+def test_one_pair_does_not_decide_whether_rounds_help(n_mended, n_spoilt, helps):
+    must, cannot = np.arange(20).reshape(10, 2), np.arange(20, 40).reshape(10, 2)
+    pairs = stated_pairs(Constraints(must, cannot, n_items=40, weight=0.5), hard=True)
+    alone, found = np.arange(40), np.arange(40)
+    found[must[:n_mended, 1]] = must[:n_mended, 0]
+    found[cannot[:n_spoilt, 1]] = cannot[:n_spoilt, 0]
+    assert rounds_help(pairs, 5, alone, lambda loss: found, 0) is helps
 
 
 @pytest.mark.parametrize("kind", ["must", "cannot"])

@@ -43,7 +43,7 @@ from coterie.ensemble._boosting import (
 )
 
 _NO_ROUND = {
-    "no_gain": "rounds broke no less of the pairs that were held out than the base alone",
+    "no_gain": "rounds broke no less of the pairs that were held out than the base alone, or hardly less",
     "no_edge": "no partition that the base found would lower the loss",
     "no_positive_eigenvalue": "no direction of X tells what is stated together from what is stated apart",
     "stopped": "a callback asked to stop",
@@ -78,7 +78,8 @@ class BoostCluster(ConstrainedClusterMixin, BaseEstimator):
         Number of clusters; by default that of the base. Of a base that finds it by itself the end does, too:
         items are together that more than half of the weight has together.
     estimator : clusterer or {"k-means", "ward", "single", "spectral"}, optional
-        The base, by default "k-means" (4 starts). Its parameter `random_state` is set anew for each round.
+        The base, by default "k-means" (4 starts). Its parameter `random_state`, or that of the last step of a
+        pipeline, is set anew for each round.
     n_components : int, default 5
         Most columns of the projected rows; beyond `n_clusters` - 1 it hardly matters.
     n_rounds : int, default 25
@@ -102,9 +103,9 @@ class BoostCluster(ConstrainedClusterMixin, BaseEstimator):
     n_retries : int, default 0
         How often a round runs the base again, with another seed, where it found nothing better.
     n_folds : int, default 5
-        Rounds are made if they break less than the base alone of pairs that they have not seen: items are
-        held out in so many folds, with their pairs. 0: no such check, as in the paper, in a sixth of
-        the time; few pairs can do harm then, in ten clusters some hundred.
+        Rounds are made if they break less than the base alone, by more than the standard error, of pairs that
+        they have not seen: items are held out in so many folds, with their pairs. 0: no such check, as in the
+        paper, in a sixth of the time; few pairs can do harm then, in ten clusters some hundred.
     random_state : int, RandomState or None, default None
         For the base and the end.
 
@@ -149,15 +150,16 @@ class BoostCluster(ConstrainedClusterMixin, BaseEstimator):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.cluster import KMeans
-    >>> from sklearn.datasets import load_iris
     >>> from sklearn.metrics import adjusted_rand_score
     >>> from coterie import BoostCluster, Constraints
-    >>> X, species = load_iris(return_X_y=True)
-    >>> known = Constraints.sample(species, n_pairs=20, random_state=1)
-    >>> plain = KMeans(n_clusters=3, n_init=4, random_state=0)
+    >>> rng, kind = np.random.default_rng(0), np.repeat([0, 1], 100)
+    >>> X = np.column_stack([6 * kind + rng.normal(size=200), 10 * rng.normal(size=200)])  # a column is noise
+    >>> known = Constraints.sample(kind, n_pairs=20, random_state=0)
+    >>> plain = KMeans(n_clusters=2, n_init=4, random_state=0)
     >>> boosted = BoostCluster(estimator=plain, random_state=0).fit_predict(X, constraints=known)
-    >>> adjusted_rand_score(species, boosted) > adjusted_rand_score(species, plain.fit_predict(X)) + 0.1
+    >>> adjusted_rand_score(kind, boosted) > adjusted_rand_score(kind, plain.fit_predict(X)) + 0.5
     True
     """
 

@@ -22,8 +22,9 @@ from coterie.base import warn_user
 from coterie.distance._kernels import refuse_large_table
 from coterie.ensemble._boosting.base_clusterer import BaseClusterer
 
-# Up to how many different rows k-means starts so often; beyond, once.
-_MANY_ROWS, _STARTS = 20_000, 10
+# Up to how many different rows k-means starts so often; beyond, it begins where so many starts on so many
+# items end.
+_MANY_ROWS, _STARTS, _STARTS_OF_SOME = 20_000, 10, 4
 _WAYS_OUT = 'final="embedding" and "select" need no such table.'
 
 
@@ -65,15 +66,24 @@ class Consensus:
         return np.array([int(labels.max(initial=-1)) + 1 for labels in self.partitions], dtype=np.int64)
 
     def rows(self, partitions: Sequence[Any]) -> Any:
-        """Rows of H (CSR) of items that each round puts there."""
+        """Rows of H (CSR) of items that each round puts there; 12 bytes an entry, at no time more."""
         widths = self.widths
-        begin = np.cumsum(widths) - widths
-        labels = np.column_stack([np.asarray(one, dtype=np.int64) for one in partitions])
-        inside = labels >= 0
-        value = np.broadcast_to(np.sqrt(self.weights), labels.shape)[inside]
-        ends = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
-        shape = (len(labels), max(int(widths.sum()), 1))
-        return sparse.csr_matrix((value, (labels + begin)[inside], ends), shape)
+        begin, n, T = np.cumsum(widths) - widths, len(partitions[0]), len(partitions)
+        shape = (n, max(int(widths.sum()), 1))
+        columns = np.empty((n, T), dtype=np.int32 if max(n * T, shape[1]) < 2**31 else np.int64)
+        inside = None
+        for t, labels in enumerate(partitions):
+            columns[:, t] = labels
+            columns[:, t] += begin[t]
+            nowhere = np.asarray(labels) < 0
+            if nowhere.any():
+                inside = np.ones((n, T), dtype=bool) if inside is None else inside
+                inside[nowhere, t] = False
+        value, ends = np.tile(np.sqrt(self.weights), n), np.arange(n + 1) * T
+        if inside is None:
+            return sparse.csr_matrix((value, columns.ravel(), ends), shape)
+        ends[1:] = np.cumsum(inside.sum(axis=1))
+        return sparse.csr_matrix((value[inside.ravel()], columns[inside], ends), shape)
 
     def group_rows(self) -> Any:
         """Rows of H of the groups."""
@@ -149,7 +159,13 @@ def _by_kmeans(consensus: Consensus, base: BaseClusterer) -> Final:
             "clusters.",
             UserWarning,
         )
-    model = KMeans(min(k, n), n_init=_STARTS if n <= _MANY_ROWS else 1, random_state=base.seed())
+    seed = base.seed()
+    model = KMeans(min(k, n), n_init=_STARTS, random_state=seed)
+    if n > _MANY_ROWS:
+        some = consensus.group[np.random.default_rng(seed).choice(len(consensus.group), _MANY_ROWS)]
+        start = model.set_params(n_init=_STARTS_OF_SOME).fit(rows[some]).cluster_centers_
+        # all rows without a copy of them, which k-means++ makes
+        model = KMeans(k, init=start, n_init=1, copy_x=False)
     with few_threads(rows.nnz):
         labels = model.fit_predict(rows, sample_weight=consensus.size)
     return Final(labels[consensus.group], model)

@@ -3,6 +3,9 @@
 Items are held out, with all their pairs: of an item that is still named somewhere the rest says too much.
 Items that pairs tie together stay together as far as folds of one size allow, so that few pairs are lost to
 both sides.
+
+Few pairs say it by chance, too: rounds must break less by more than the standard error of that. So one pair
+alone decides nothing.
 """
 
 from __future__ import annotations
@@ -16,25 +19,28 @@ from scipy.sparse.csgraph import connected_components
 
 from coterie._arrays import Labels
 from coterie.constraints._model import StatedPairs
-from coterie.ensemble._boosting.pair_loss import PairLoss
+from coterie.ensemble._boosting.pair_loss import PairLoss, together
 
 
 def rounds_help(
     pairs: StatedPairs, n_folds: int, alone: Labels, boosted: Callable[[PairLoss], Any], seed: int
 ) -> bool:
     """Whether labels boosted without a fold break less of it, over all folds, than the base alone."""
-    missing = PairLoss(pairs).missing
-    broken_alone = broken_boosted = 0.0
-    for kept, held in folds_of(pairs, n_folds, seed):
-        loss, judge = PairLoss(kept), PairLoss(held)
+    missing, less = PairLoss(pairs).missing, 0.0
+    by_pair = np.zeros(len(pairs.ij))  # a pair may be in two folds
+    for held in folds_of(pairs, n_folds, seed):
+        loss, judge = PairLoss(pairs.take(~held)), PairLoss(pairs.take(held))
         found = boosted(loss) if loss.n_pairs else None
-        broken_alone += judge.strength_broken(alone, missing)
-        broken_boosted += judge.strength_broken(alone if found is None else found, missing)
-    return broken_boosted < broken_alone
+        if found is not None:
+            less += judge.strength_broken(alone, missing) - judge.strength_broken(found, missing)
+            at = pairs.ij[held]
+            mended = (together(found, at) * 1.0 - together(alone, at)) * pairs.strength[held]
+            by_pair[held] += np.where(pairs.cannot[held], -mended, mended)
+    return less > float(np.sqrt((by_pair**2).sum()))
 
 
-def folds_of(pairs: StatedPairs, n_folds: int, seed: int) -> Iterator[tuple[StatedPairs, StatedPairs]]:
-    """Pairs between items that are kept, and the others."""
+def folds_of(pairs: StatedPairs, n_folds: int, seed: int) -> Iterator[Any]:
+    """Which pairs are held out: all but those between items that are kept."""
     rng = np.random.default_rng(seed)
     items, ends = np.unique(pairs.ij, return_inverse=True)
     i, j = ends.reshape(pairs.ij.shape).T
@@ -45,5 +51,4 @@ def folds_of(pairs: StatedPairs, n_folds: int, seed: int) -> Iterator[tuple[Stat
     fold = np.empty(m, dtype=np.int64)
     fold[np.lexsort((rng.permutation(m), place))] = np.arange(m) * n_folds // m
     for number in range(n_folds):
-        kept = (fold[i] != number) & (fold[j] != number)
-        yield pairs.take(kept), pairs.take(~kept)
+        yield (fold[i] == number) | (fold[j] == number)

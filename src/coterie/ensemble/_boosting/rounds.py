@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from coterie._arrays import Floats
+from coterie._arrays import Floats, Labels
 from coterie.ensemble._boosting.base_clusterer import BaseClusterer
 from coterie.ensemble._boosting.consensus import Consensus, find_final
 from coterie.ensemble._boosting.pair_loss import PairLoss
@@ -44,6 +44,7 @@ class BoostingRounds:
             labels, weight = found
             self._loss.add(labels, weight)
             self.consensus.add(labels, weight)
+            self._share_labels(labels)
             self.projections.append(P)
             self.history.append(self._loss.value)
             if stops(self._loss.value):
@@ -51,6 +52,13 @@ class BoostingRounds:
             if not self._loss.n_broken(labels):
                 return "all_satisfied"
         return "max_rounds"
+
+    def _share_labels(self, labels: Labels) -> None:
+        """Let the base that is kept have its labels where the kernel has them, in a byte an item."""
+        kept = self.bases[-1]
+        own: Any = getattr(kept, "__dict__", {}).get("labels_")
+        if own is not None and np.array_equal(own, labels):
+            kept.labels_ = self.consensus.partitions[-1]
 
     def _round(self, rows: Any) -> Any:
         """A partition and its weight; None: the base finds none that lowers the loss."""
