@@ -217,6 +217,33 @@ def test_bounds_of_each_cluster():
     assert 10 <= model.sizes_[2] <= 12
 
 
+@pytest.mark.parametrize(
+    ("n_init", "edges", "load", "low", "high"),
+    [
+        # only one of the clusters that may hold four fits on the large island, and only beside another
+        (1, [(2, 1), (3, 2), (5, 0), (5, 3), (6, 1), (6, 3)], [1] * 7, [0, 1, 1], [3, 4, 3]),
+        # the cluster with the largest least load is not one of those that may hold most
+        (
+            4,
+            [(3, 0), (3, 2), (4, 0), (4, 2), (4, 3), (5, 3), (5, 4), (6, 1), (6, 2)],
+            [3, 1, 3, 6, 4, 0, 6],
+            [1.38, 2.3, 0, 1.38, 1.38],
+            [5.52, 5.52, 7.36, 7.36, 7.36],
+        ),
+    ],
+)
+def test_bounds_of_each_cluster_find_the_parts_that_suit_them(n_init, edges, load, low, high):
+    shares = [[bound * len(low) / sum(load) for bound in bounds] for bounds in (low, high)]
+    known = Constraints([(6, 3)] if len(low) == 3 else [], n_items=7)
+    words = dict(zip(("size_min", "size_max"), shares, strict=True))
+    for seed in range(8):
+        X = np.random.default_rng(seed).normal(size=(7, 2))
+        model = ConnectedKMeans(len(low), connectivity=edges, random_state=seed, n_init=n_init, **words)
+        held = model.fit(X, constraints=known, size_weight=load).sizes_
+        assert (held >= np.array(low) - 1e-9).all()
+        assert (held <= np.array(high) + 1e-9).all()
+
+
 def test_without_a_graph_bounds_hold_on_the_complete_one():
     X = np.random.default_rng(0).normal(size=(30, 2))
     model = ConnectedKMeans(3, size_min=9, size_max=11, random_state=0).fit(X)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 
 from coterie._arrays import Floats, Index, Labels
 from coterie.adjacency import islands
@@ -144,20 +145,26 @@ class Regions:
             labels[self.nodes[i]] = shares[i][np.unique(start[self.nodes[i]], return_inverse=True)[1]]
         drawn = np.flatnonzero(~np.array(given))
         clusters = self._met(self._anew(labels, shares, drawn, np.arange(len(count))), shares)
-        best, left = clusters, _SHARES
-        while left and len(count) > 1 and len(failing := self._failing(clusters)):
+        best, others = clusters, self.bounds.by_cluster(k)
+        for left in range(_SHARES, 0, -1):
+            if len(count) == 1 or not len(failing := self._failing(clusters)):
+                break
             # one cluster fewer where loads are too light, one more where they are too heavy; or, where bounds
             # differ, only other ones
-            for i in [] if left % 2 and self.bounds.by_cluster(k) else failing:
+            limits = fewest.copy(), most.copy()
+            for i in [] if left % 2 and others else failing:
                 load, own = clusters.load[shares[i]], shares[i]
                 short, over = self.low[own] - load, load - self.high[own]
                 light = np.maximum(short, 0.0).sum() >= np.maximum(over, 0.0).sum()
                 (most if light else fewest)[i] = len(own) - 1 if light else len(own) + 1
-            before, left = shares, left - 1
+            before = shares
             try:
                 shares = self._share_out(np.array([len(own) for own in shares]), fewest, most)
             except InfeasibleConstraintsError:
-                break  # this is no proof: it was not found
+                if not others:
+                    break  # this is no proof: it was not found
+                fewest, most = limits
+                continue
             pairs = zip(before, shares, strict=True)
             changed = np.flatnonzero([not np.array_equal(old, new) for old, new in pairs])
             clusters = self._met(self._anew(clusters.labels, shares, changed), shares)
@@ -175,7 +182,7 @@ class Regions:
     ) -> ClusterSums:
         """Clusters of which those of some islands come from random trees, one for each number they share.
 
-        There (and on islands that are to be `fitted`) large parts get large bounds.
+        There (and on islands that are to be `fitted`) parts get the bounds that they miss by least.
         """
         labels, by_cluster = labels.copy(), self.bounds.by_cluster(len(self.low))
         for i in which:
@@ -190,10 +197,11 @@ class Regions:
             labels = clusters.labels.copy()
             for i in which if fitted is None else fitted:
                 nodes, own = self.nodes[i], shares[i]
-                rank = np.empty(len(self.low), dtype=np.int64)
-                rank[own[np.argsort(clusters.load[own], kind="stable")]] = np.arange(len(own))
-                room = np.lexsort((np.minimum(self.high[own], 1.0), self.low[own]))
-                labels[nodes] = own[room][rank[labels[nodes]]]
+                held = clusters.load[own][:, None]
+                miss = np.maximum(np.maximum(self.low[own] - held, held - self.high[own]), 0.0)
+                to = np.arange(len(self.low))
+                to[own] = own[linear_sum_assignment(miss**2)[1]]
+                labels[nodes] = to[labels[nodes]]
             clusters = self._clusters(labels)
         return clusters
 
