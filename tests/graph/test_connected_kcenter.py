@@ -356,8 +356,9 @@ def test_steps_refuse_what_they_cannot_do():
             overlapping_k_center(X, PATH, k)
     with pytest.raises(ValueError, match="dense array; X is sparse"):
         reaching_distance(sparse.eye_array(6).tocsr(), PATH, 0, metric="precomputed")
-    with pytest.raises(ValueError, match="got an array of float64 numbers"):
-        check_connected(np.zeros(6), PATH)
+    for labels, what in ((np.zeros(6), "float64"), (["a"] * 6, "<U1")):
+        with pytest.raises(ValueError, match=f"got an array of {what} values"):
+            check_connected(labels, PATH)
     with pytest.raises(ValueError, match="so k=1 connected clusters cannot hold all items"):
         overlapping_k_center(X, PATH[1:], 1)
     whole = np.ones((6, 2), dtype=bool)

@@ -75,15 +75,17 @@ def test_as_many_regions_as_can_be(numbers):
         rng = np.random.default_rng(seed)
         load, low = rng.integers(1, 6, size=7), int(rng.integers(3, 9))
         high = None if seed % 2 else int(1.5 * low) + 4
-        most = regions.most_regions(7, near, load, low, high or np.inf)
+        joined = [tuple(pair) for pair in edges[rng.integers(len(edges), size=seed % 3)].tolist()]
+        most = regions.most_regions(7, near, load, low, high or np.inf, joined)
+        known = Constraints(joined, n_items=7)
         model = ConnectedKMeans(None, connectivity=edges, size_min=low, size_max=high, random_state=0)
         try:
-            model.fit(X, size_weight=load)
+            model.fit(X, constraints=known, size_weight=load)
         except (InfeasibleConstraintsError, UndecidedError):
             assert not most
             continue
         k = model.n_clusters_
-        assert regions.is_legal(model.labels_.tolist(), near, load, [low] * k, [high or np.inf] * k)
+        assert regions.is_legal(model.labels_.tolist(), near, load, [low] * k, [high or np.inf] * k, joined)
         assert k == most
 
 
@@ -299,7 +301,9 @@ def test_sums_that_cannot_be_are_proven():
     refused(InfeasibleConstraintsError, ["item 0 counts 1"], k=None, size_min=2, size_max=0)
     refused(ParameterError, ["size_weight adds up to more"], size_min=1, size_weight=[1e308] * 4)
     joined = Constraints(must_link=[(0, 1), (1, 2)], n_items=4)
-    refused(InfeasibleConstraintsError, ["item 0 and the 2", "size_max=2"], size_max=2, constraints=joined)
+    refused(InfeasibleConstraintsError, ["item 0 and the 2", "size_max=2."], size_max=2, constraints=joined)
+    # of a share it is said how much that is
+    refused(InfeasibleConstraintsError, ["size_max=1.0 (here 2)."], size_max=1.0, constraints=joined)
 
 
 def test_islands_that_are_too_light_or_do_not_come_out_even():
@@ -319,6 +323,9 @@ def test_what_was_not_found_is_an_error_or_a_warning():
             np.arange(4.0)[:, None]
         )
     assert [one.amount for one in model.violations_.shortfalls] == [1.0]
+    refused(
+        UndecidedError, ["Widen the bounds, raise n_init, or"], k=None, size_min=2, size_max=2, edges=star
+    )
     assert not model.converged_
     assert pieces(read_graph(star, 4), model.labels_)[0] == 2
 

@@ -25,6 +25,7 @@ from coterie.graph._connected.border_moves import BorderMoves, vetoes_of
 from coterie.graph._connected.leaving import Adjacency
 from coterie.graph._connected.recut import ANY, EXPLORE, LOWER, TreeRoom, cut_tree, recut, recut_pairs
 from coterie.graph._connected.sharing import ROUNDING, share_out
+from coterie.graph._connected.space import members_of
 from coterie.graph._connected.units import (
     ClusterSums,
     UnitSums,
@@ -74,10 +75,8 @@ class Regions:
         self.borders = BorderMoves(adjacency, self.units, self.cosine)
         self.recuts = graph is not None and core is None
         if self.recuts:
-            self.island = islands(graph)[1].astype(np.int64)
-            self.nodes = np.split(
-                np.argsort(self.island, kind="stable"), np.cumsum(np.bincount(self.island))[:-1]
-            )
+            n_islands, at = islands(graph)
+            self.island, self.nodes = at.astype(np.int64), list(members_of(at, n_islands))
             upper = sparse.triu(graph).tocoo()
             self.ends = np.column_stack([upper.row, upper.col]).astype(np.int64)
             self.room = TreeRoom.of(self.borders.adjacency, self.d, int(rng.randint(2**31 - 1)))
@@ -189,9 +188,11 @@ class Regions:
         labels, by_cluster = labels.copy(), self.bounds.by_cluster(len(self.low))
         for i in which:
             nodes, own = self.nodes[i], shares[i]
-            load = self.units.load[nodes]
-            targets = np.sort(_levels(self.low[own], self.high[own], float(load.sum())))[:-1]
-            labels[nodes] = own[self._cut(nodes, targets)[0]]
+            part: Any = 0
+            if len(own) > 1:
+                total = float(self.units.load[nodes].sum())
+                part = self._cut(nodes, np.sort(_levels(self.low[own], self.high[own], total))[:-1])[0]
+            labels[nodes] = own[part]
         clusters = self._clusters(labels)
         for i in which:
             self._split(clusters, shares[i])
