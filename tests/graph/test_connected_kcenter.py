@@ -408,10 +408,10 @@ def test_distances_out_of_range_are_refused():
             fitted(2, PATH, X * unit)
     with pytest.raises(ValueError, match="too large"):
         reaching_distance(X * 1e200, PATH, 0)
-    for metric, word in ((lambda a, b: np.nan, "nan"), (lambda a, b: np.inf, "inf")):
+    for one, word in ((np.nan, "nan"), (np.inf, "inf"), (-1.0, "-1.0")):
         for edges in (PATH, None):
             with pytest.raises(ValueError, match=f"gives the distance {word} between two items"):
-                ConnectedKCenter(2, connectivity=edges, metric=metric).fit(X)
+                ConnectedKCenter(2, connectivity=edges, metric=lambda a, b, one=one: one).fit(X)
 
 
 def test_constraints_are_refused_by_name():

@@ -302,9 +302,7 @@ class Regions:
 
     def _meet(self, clusters: ClusterSums, tries: int | None = None) -> bool:
         """Re-cut until the bounds hold; whether they do. `clusters` is written."""
-        failing = np.zeros(len(self.nodes), dtype=bool)
-        failing[self._failing(clusters)] = True
-        inside = failing[self.island]
+        inside = np.isin(self.island, self._failing(clusters))
         ends = self.ends[inside[self.ends[:, 0]]]
         k = len(np.unique(clusters.labels[inside]))
         # so many re-cuts; in search of one part more not without end, where parts are large
