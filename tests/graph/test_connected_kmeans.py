@@ -296,7 +296,7 @@ def test_large_clusters_are_left_to_moves_on_their_borders(monkeypatch):
     monkeypatch.setattr(Regions, "_recut_pairs", counted)
     X, edges = lattice(60, 0)
     model = ConnectedKMeans(2, connectivity=edges, random_state=0).fit(X)
-    assert max(seen) < 5 * 3_600  # units; ten for each cluster would be 20 times as many as there are
+    assert max(seen) < 8 * 3_600  # units; ten for each cluster would be 20 times as many as there are
     assert model.converged_
     assert model.history_[-1] == pytest.approx(regions.squares(X, model.labels_))
     assert (np.diff(model.history_) <= 1e-9 * model.history_[0]).all()

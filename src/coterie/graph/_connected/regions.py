@@ -42,7 +42,7 @@ _TREES, _MORE, _MOST_LOOKS, _PER_CLUSTER, _SLICE, _AGAIN, _SHARES = 200, 2_000, 
 # A round re-cuts so many pairs a cluster; the last one gains less than this share of the objective. Without
 # bounds moves on the borders gain nearly all, and cost little: clusters of more units than the third number
 # have more sweeps a round, fewer re-cuts, and rounds that gain less.
-_ROUND, _LITTLE, _LARGE = 10, 1e-3, 300
+_ROUND, _LITTLE, _LARGE = 10, 1e-3, 600
 _NO_END = 2**62
 
 
