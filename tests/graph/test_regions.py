@@ -209,7 +209,9 @@ def test_given_centres_keep_their_numbers():
         assert model.labels_[seeds].tolist() == [0, 1, 2]
 
 
-def test_bounds_of_each_cluster():
+@pytest.mark.parametrize("matched", [2_000, 2])
+def test_bounds_of_each_cluster(matched, monkeypatch):
+    monkeypatch.setattr("coterie.graph._connected.regions._MATCHED", matched)  # else by rank
     X, edges = lattice(8, 0)
     model = ConnectedKMeans(
         3, connectivity=edges, size_min=[5, 40, 10], size_max=[8, None, 12], random_state=0

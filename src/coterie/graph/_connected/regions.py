@@ -39,6 +39,7 @@ from coterie.graph._connected.units import (
 # many units in all; re-cuts in search of bounds for each cluster, with so many between two looks whether they
 # hold; and random starts, and other shares of the islands, where they do not.
 _TREES, _MORE, _MOST_LOOKS, _PER_CLUSTER, _SLICE, _AGAIN, _SHARES = 200, 2_000, 5_000_000, 250, 50, 4, 20
+_MATCHED = 2_000  # parts of an island that are matched to bounds of their own, one by one
 # A round re-cuts so many pairs a cluster; the last one gains less than this share of the objective. Without
 # bounds moves on the borders gain nearly all, and cost little: clusters of more units than the third number
 # have more sweeps a round, fewer re-cuts, and rounds that gain less.
@@ -200,10 +201,13 @@ class Regions:
             labels = clusters.labels.copy()
             for i in which if fitted is None else fitted:
                 nodes, own = self.nodes[i], shares[i]
-                held = clusters.load[own][:, None]
-                miss = np.maximum(np.maximum(self.low[own] - held, held - self.high[own]), 0.0)
+                held, low, high = clusters.load[own], self.low[own], self.high[own]
                 to = np.arange(len(self.low))
-                to[own] = own[linear_sum_assignment(miss**2)[1]]
+                if len(own) <= _MATCHED:
+                    miss = np.maximum(np.maximum(low - held[:, None], held[:, None] - high), 0.0)
+                    to[own] = own[linear_sum_assignment(miss**2)[1]]
+                else:  # by rank: a table of parts and bounds would be too large
+                    to[own[np.argsort(held)]] = own[np.lexsort((np.minimum(high, 1.0), low))]
                 labels[nodes] = to[labels[nodes]]
             clusters = self._clusters(labels)
         return clusters
