@@ -26,10 +26,12 @@ from coterie.base import (
     Account,
     Bounds,
     Step,
+    Trace,
     anything,
     best_of_starts,
     clearly_less,
     constrained_fit,
+    ending_words,
     instance,
     numbers_by_label,
     one_of,
@@ -308,14 +310,8 @@ class ConnectedKMeans(PrototypeClusterer):
                     "there are then as many as that allows.",
                     *("n_clusters", "size_min"),
                 )
-        return read_bounds(
-            self.size_min,
-            self.size_max,
-            n,
-            self.n_clusters or 1,
-            size_weight=size_weight,
-            check=self.n_clusters is not None,
-        )
+        asked, k = (self.size_min, self.size_max), self.n_clusters
+        return read_bounds(*asked, n, k or 1, size_weight=size_weight, check=k is not None)
 
     # ---- the search -----------------------------------------------------------------------------------
 
@@ -492,8 +488,11 @@ class ConnectedKMeans(PrototypeClusterer):
     def account(self) -> Account:
         """As for every prototype, with the graph and the bounds; see `ConstrainedClusterMixin.account`."""
         bounded = self.size_min is not None or self.size_max is not None
+        ending = ending_words(self, "the last round gained less than a thousandth")
+        words = f"What the method makes small, after each half-step: distances to the centres. {ending}"
         return replace(
             super().account(),
+            trace=Trace(self.history_, text=words),
             graph=None if self.connectivity is None else self._graph,
             bounds=Bounds(self._bounds) if bounded else None,
             figures={"n_islands": self.n_islands_},
