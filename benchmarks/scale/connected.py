@@ -6,8 +6,8 @@ growth and new centres. The whole fit beside it also works out the certificate f
 of a fit in a fresh process above what stood there before: X, the graph, and the loaded kernels.
 
 ConnectedKMeans as it comes, k = 100, at three sizes, and Ward's tree alone (`refine=False`), so that the
-difference is what the moves take: border moves, and ten pairs of clusters parted anew for each cluster and
-round.
+difference is what the moves take: border moves, and up to ten pairs of clusters parted anew for each cluster
+and round.
 """
 
 from __future__ import annotations
@@ -181,8 +181,7 @@ def mean_rows() -> list[dict[str, Any]]:
         verdict(
             f"growth with n, {n[0]:,} to {n[-1]:,} cells, exponent of the time",
             f"{exponent['']:.2f}, Ward alone {exponent['t']:.2f}",
-            remark="Pairs to part anew are drawn by their common border, so large clusters come more often, "
-            "and Ward's are more uneven on larger grids.",
+            remark="Clusters grow with the grid; the larger, the more is left to moves on their borders.",
             seconds=rounded(took),
         )
     )

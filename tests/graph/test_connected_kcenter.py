@@ -356,8 +356,9 @@ def test_steps_refuse_what_they_cannot_do():
             overlapping_k_center(X, PATH, k)
     with pytest.raises(ValueError, match="dense array; X is sparse"):
         reaching_distance(sparse.eye_array(6).tocsr(), PATH, 0, metric="precomputed")
-    with pytest.raises(ValueError, match="got an array of float64 numbers"):
-        check_connected(np.zeros(6), PATH)
+    for labels, what in ((np.zeros(6), "float64"), (["a"] * 6, "<U1")):
+        with pytest.raises(ValueError, match=f"got an array of {what} values"):
+            check_connected(labels, PATH)
     with pytest.raises(ValueError, match="so k=1 connected clusters cannot hold all items"):
         overlapping_k_center(X, PATH[1:], 1)
     whole = np.ones((6, 2), dtype=bool)
@@ -407,10 +408,10 @@ def test_distances_out_of_range_are_refused():
             fitted(2, PATH, X * unit)
     with pytest.raises(ValueError, match="too large"):
         reaching_distance(X * 1e200, PATH, 0)
-    for metric, word in ((lambda a, b: np.nan, "nan"), (lambda a, b: np.inf, "inf")):
+    for one, word in ((np.nan, "nan"), (np.inf, "inf"), (-1.0, "-1.0")):
         for edges in (PATH, None):
             with pytest.raises(ValueError, match=f"gives the distance {word} between two items"):
-                ConnectedKCenter(2, connectivity=edges, metric=metric).fit(X)
+                ConnectedKCenter(2, connectivity=edges, metric=lambda a, b, one=one: one).fit(X)
 
 
 def test_constraints_are_refused_by_name():

@@ -12,6 +12,7 @@ from coterie.distortion import Cosine, SquaredEuclidean
 from coterie.exceptions import DeadEndError, ParameterError, UnsupportedConstraintError
 from coterie.graph._connected.border_moves import BorderMoves, vetoes_of
 from coterie.graph._connected.leaving import Adjacency, SearchRoom, stays_connected
+from coterie.graph._connected.regions import Regions
 from coterie.graph._connected.units import clusters_of, refresh, sums_of_units, total_worth
 from tests.graph.connected_problems import random_problem
 from tests.marks import few_of
@@ -281,6 +282,27 @@ def test_sums_follow_the_moves(cosine, container):
     after = constant - total_worth(clusters, cosine)
     assert after == pytest.approx(distortion.clustering_cost(clusters.labels[unit], 4))
     assert clusters.load.sum() == np.arange(36.0).sum()
+
+
+def test_large_clusters_are_left_to_moves_on_their_borders(monkeypatch):
+    """Re-cuts span whole clusters; of 1,800 items each, moves on the borders do the work."""
+    seen, inner = [], Regions._recut_pairs
+
+    def counted(self, tries, looks, *rest):
+        left = inner(self, tries, looks, *rest)
+        seen.append(looks - left)
+        return left
+
+    monkeypatch.setattr(Regions, "_recut_pairs", counted)
+    X, edges = lattice(60, 0)
+    model = ConnectedKMeans(2, connectivity=edges, random_state=0).fit(X)
+    assert max(seen) < 8 * 3_600  # units; ten for each cluster would be 20 times as many as there are
+    assert model.converged_
+    assert model.history_[-1] == pytest.approx(regions.squares(X, model.labels_))
+    assert (np.diff(model.history_) <= 1e-9 * model.history_[0]).all()
+    seen.clear()
+    ConnectedKMeans(2, connectivity=edges, size_min=0.9, random_state=0, n_init=1).fit(X)
+    assert max(seen) == 20 * 3_600  # bounds stop most moves
 
 
 def test_progress_and_an_early_end_leave_a_whole_answer():

@@ -131,6 +131,10 @@ def test_all_distances_against_the_slow_versions():
         exact = [oracle.shortest(plain, s) for s in range(n)]
         np.testing.assert_allclose(path_distances(graph, "shortest", k), exact)
         np.testing.assert_allclose(path_distances(graph, "ksd", 1), exact)
+        most = int(np.diff(graph.indptr).max())  # more paths than a vertex has edges take no room
+        np.testing.assert_array_equal(
+            path_distances(graph, "ksd", 10**12), path_distances(graph, "ksd", most)
+        )
         np.testing.assert_allclose(ksd_paths(graph, 3, 1)[:, 0], exact[3])
 
 

@@ -82,8 +82,8 @@ def test_every_metric_and_form_of_rows(metric):
 def test_without_a_graph_everybody_goes_to_the_nearest_centre():
     X = np.random.default_rng(0).normal(size=(50, 2))
     seeds = np.array([3, 7, 9])
-    for how in HOW:
-        labels, taken_at = Growth(None, X, "euclidean", **how)(seeds, X[seeds])
+    for graph, how in [(read_graph(~np.eye(50, dtype=bool), 50), {}), *((None, how) for how in HOW)]:
+        labels, taken_at = Growth(graph, X, "euclidean", **how)(seeds, X[seeds])
         away = np.linalg.norm(X[:, None] - X[seeds], axis=2)
         assert labels.tolist() == away.argmin(axis=1).tolist()
         assert taken_at == pytest.approx(away.min(axis=1))

@@ -75,15 +75,17 @@ def test_as_many_regions_as_can_be(numbers):
         rng = np.random.default_rng(seed)
         load, low = rng.integers(1, 6, size=7), int(rng.integers(3, 9))
         high = None if seed % 2 else int(1.5 * low) + 4
-        most = regions.most_regions(7, near, load, low, high or np.inf)
+        joined = [tuple(pair) for pair in edges[rng.integers(len(edges), size=seed % 3)].tolist()]
+        most = regions.most_regions(7, near, load, low, high or np.inf, joined)
+        known = Constraints(joined, n_items=7)
         model = ConnectedKMeans(None, connectivity=edges, size_min=low, size_max=high, random_state=0)
         try:
-            model.fit(X, size_weight=load)
+            model.fit(X, constraints=known, size_weight=load)
         except (InfeasibleConstraintsError, UndecidedError):
             assert not most
             continue
         k = model.n_clusters_
-        assert regions.is_legal(model.labels_.tolist(), near, load, [low] * k, [high or np.inf] * k)
+        assert regions.is_legal(model.labels_.tolist(), near, load, [low] * k, [high or np.inf] * k, joined)
         assert k == most
 
 
@@ -207,7 +209,9 @@ def test_given_centres_keep_their_numbers():
         assert model.labels_[seeds].tolist() == [0, 1, 2]
 
 
-def test_bounds_of_each_cluster():
+@pytest.mark.parametrize("matched", [2_000, 2])
+def test_bounds_of_each_cluster(matched, monkeypatch):
+    monkeypatch.setattr("coterie.graph._connected.regions._MATCHED", matched)  # else by rank
     X, edges = lattice(8, 0)
     model = ConnectedKMeans(
         3, connectivity=edges, size_min=[5, 40, 10], size_max=[8, None, 12], random_state=0
@@ -215,6 +219,33 @@ def test_bounds_of_each_cluster():
     assert 5 <= model.sizes_[0] <= 8
     assert model.sizes_[1] >= 40
     assert 10 <= model.sizes_[2] <= 12
+
+
+@pytest.mark.parametrize(
+    ("n_init", "edges", "load", "low", "high"),
+    [
+        # only one of the clusters that may hold four fits on the large island, and only beside another
+        (1, [(2, 1), (3, 2), (5, 0), (5, 3), (6, 1), (6, 3)], [1] * 7, [0, 1, 1], [3, 4, 3]),
+        # the cluster with the largest least load is not one of those that may hold most
+        (
+            4,
+            [(3, 0), (3, 2), (4, 0), (4, 2), (4, 3), (5, 3), (5, 4), (6, 1), (6, 2)],
+            [3, 1, 3, 6, 4, 0, 6],
+            [1.38, 2.3, 0, 1.38, 1.38],
+            [5.52, 5.52, 7.36, 7.36, 7.36],
+        ),
+    ],
+)
+def test_bounds_of_each_cluster_find_the_parts_that_suit_them(n_init, edges, load, low, high):
+    shares = [[bound * len(low) / sum(load) for bound in bounds] for bounds in (low, high)]
+    known = Constraints([(6, 3)] if len(low) == 3 else [], n_items=7)
+    words = dict(zip(("size_min", "size_max"), shares, strict=True))
+    for seed in range(8):
+        X = np.random.default_rng(seed).normal(size=(7, 2))
+        model = ConnectedKMeans(len(low), connectivity=edges, random_state=seed, n_init=n_init, **words)
+        held = model.fit(X, constraints=known, size_weight=load).sizes_
+        assert (held >= np.array(low) - 1e-9).all()
+        assert (held <= np.array(high) + 1e-9).all()
 
 
 def test_without_a_graph_bounds_hold_on_the_complete_one():
@@ -272,7 +303,9 @@ def test_sums_that_cannot_be_are_proven():
     refused(InfeasibleConstraintsError, ["item 0 counts 1"], k=None, size_min=2, size_max=0)
     refused(ParameterError, ["size_weight adds up to more"], size_min=1, size_weight=[1e308] * 4)
     joined = Constraints(must_link=[(0, 1), (1, 2)], n_items=4)
-    refused(InfeasibleConstraintsError, ["item 0 and the 2", "size_max=2"], size_max=2, constraints=joined)
+    refused(InfeasibleConstraintsError, ["item 0 and the 2", "size_max=2."], size_max=2, constraints=joined)
+    # of a share it is said how much that is
+    refused(InfeasibleConstraintsError, ["size_max=1.0 (here 2)."], size_max=1.0, constraints=joined)
 
 
 def test_islands_that_are_too_light_or_do_not_come_out_even():
@@ -292,6 +325,9 @@ def test_what_was_not_found_is_an_error_or_a_warning():
             np.arange(4.0)[:, None]
         )
     assert [one.amount for one in model.violations_.shortfalls] == [1.0]
+    refused(
+        UndecidedError, ["Widen the bounds, raise n_init, or"], k=None, size_min=2, size_max=2, edges=star
+    )
     assert not model.converged_
     assert pieces(read_graph(star, 4), model.labels_)[0] == 2
 

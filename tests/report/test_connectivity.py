@@ -47,6 +47,7 @@ def test_the_price_of_connectivity(model, tmp_path, seed):
         more = round(100 * (model.objective_ / least - 1))
         assert int(re.search(r"to the centres is ([0-9]+) % more", text)[1]) == pytest.approx(more, abs=1)
         assert "price of connectivity." in text
+        assert "stopped by itself: the last round gained less than a thousandth." in text
 
 
 def test_where_nothing_is_connected_there_is_no_price(tmp_path, seed):

@@ -221,7 +221,7 @@ def check_connected(labels: Any, connectivity: Any) -> ConnectivityReport:
     """
     labels = np.asarray(labels)
     if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
-        what = f"{labels.dtype} numbers" if labels.ndim == 1 else f"shape {labels.shape}"
+        what = f"{labels.dtype} values" if labels.ndim == 1 else f"shape {labels.shape}"
         raise ValueError(f"labels must be whole numbers, one an item; got an array of {what}.")
     clusters = np.unique(labels[labels >= 0]).astype(np.int64)
     if connectivity is None:

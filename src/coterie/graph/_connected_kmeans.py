@@ -26,10 +26,12 @@ from coterie.base import (
     Account,
     Bounds,
     Step,
+    Trace,
     anything,
     best_of_starts,
     clearly_less,
     constrained_fit,
+    ending_words,
     instance,
     numbers_by_label,
     one_of,
@@ -135,8 +137,8 @@ class ConnectedKMeans(PrototypeClusterer):
     -----
     NP-hard already for two clusters, and hard to approximate (chapter 12), so this is a search. From "ward"
     time is near linear in items and edges, unless some items have very many neighbours. A round of `refine`
-    looks at each item and its neighbours, and at ten spanning trees of two clusters for each cluster; memory
-    is linear.
+    looks at each item and its neighbours, and at up to ten spanning trees of two clusters for each cluster;
+    memory is linear.
     Against Ward alone the sum of squares is lower, and known groups are found about as well: Ward was a
     little nearer to them in our tests, see `benchmarks/RESULTS.md`.
     Bounds: what sums or islands rule out raises `InfeasibleConstraintsError`. That connected parts of given
@@ -248,9 +250,12 @@ class ConnectedKMeans(PrototypeClusterer):
 
     # ---- what was asked for ---------------------------------------------------------------------------
 
+    def _begins_with(self, *names: str) -> bool:
+        return isinstance(self.init, str) and self.init in names
+
     def _check_kinds(self, known: Constraints) -> None:
         """Refuse constraints that the start, or a least load, cannot keep."""
-        if known and not (isinstance(self.init, str) and self.init == "ward"):
+        if known and not self._begins_with("ward"):
             raise UnsupportedConstraintError(
                 f"clusters that grow from seeds do not keep constraints ({', '.join(sorted(known.kinds))}): "
                 'take init="ward".'
@@ -290,33 +295,23 @@ class ConnectedKMeans(PrototypeClusterer):
                 )
             for name in ("size_min", "size_max"):
                 bound = getattr(self, name)
-                single = isinstance(bound, int | np.integer) and not isinstance(bound, bool)
-                if bound is not None and not single:
-                    share = share_of(bound)
-                    why = (
-                        "not one number"
-                        if share is None or np.isnan(share)
-                        else "a share of the mean size, which needs n_clusters"
-                    )
-                    raise ParameterError(
-                        f"{name}={bound!r} is {why}; without n_clusters give a whole number of items, or a "
-                        "load.",
-                        *(name, "n_clusters"),
-                    )
+                if bound is None or (isinstance(bound, int | np.integer) and not isinstance(bound, bool)):
+                    continue
+                share, why = share_of(bound), "a share of the mean size, which needs n_clusters"
+                if share is None or np.isnan(share):
+                    why = "not one number"
+                raise ParameterError(
+                    f"{name}={bound!r} is {why}; without n_clusters give a whole number of items, or a load.",
+                    *(name, "n_clusters"),
+                )
             if not self.size_min or self.size_min < 0:
                 raise ParameterError(
                     "say how many clusters (n_clusters), or what each holds at least (size_min), above 0: "
                     "there are then as many as that allows.",
                     *("n_clusters", "size_min"),
                 )
-        return read_bounds(
-            self.size_min,
-            self.size_max,
-            n,
-            self.n_clusters or 1,
-            size_weight=size_weight,
-            check=self.n_clusters is not None,
-        )
+        asked, k = (self.size_min, self.size_max), self.n_clusters
+        return read_bounds(*asked, n, k or 1, size_weight=size_weight, check=k is not None)
 
     # ---- the search -----------------------------------------------------------------------------------
 
@@ -334,14 +329,14 @@ class ConnectedKMeans(PrototypeClusterer):
         by_trees = bounds.bind and not known.kinds - {"must-link"}
         core = build_core(known, "all") if known.kinds - {"must-link"} else None
         search = Regions(graph, units, unit, sums, bounds, k, rng, core)
-        tree = self._tree(X, known, bounds, rng) if k is not None and self._from_tree else None
+        from_tree = self._begins_with("ward")
+        tree = self._tree(X, known, bounds, rng) if k is not None and from_tree else None
 
         def run(number: int, step: Step) -> Any:
-            scan = None
-            if k is not None and not self._from_tree and not (by_trees and number % 2):
-                scan = self._scan(X, distortion, rng, step)
-            labels = tree if scan is None else scan.labels
-            start = None if labels is None or (by_trees and number % 2) else labels[first]
+            random = k is None or (by_trees and number % 2)
+            scan = None if random or from_tree else self._scan(X, distortion, rng, step)
+            labels = None if random else tree if scan is None else scan.labels
+            start = None if labels is None else labels[first]
             found = search.run(start, self.refine, self.max_iter, step)
             found.labels = found.labels[unit]
             if scan is not None:
@@ -352,39 +347,41 @@ class ConnectedKMeans(PrototypeClusterer):
             return found
 
         def better(new: Any, old: Any) -> bool:
-            if (new.missed, -new.k) != (old.missed, -old.k):
-                return (new.missed, -new.k) < (old.missed, -old.k)
-            return clearly_less(new.objective, old.objective)
+            one, other = (new.missed, -new.k), (old.missed, -old.k)
+            return one < other or (one == other and clearly_less(new.objective, old.objective))
 
         n_starts = self.n_init
         if n_starts == "auto":
-            drawn = by_trees or (isinstance(self.init, str) and not self._from_tree)
+            drawn = by_trees or self._begins_with("k-means", "degree")
             n_starts = AUTO_STARTS if k is not None and drawn else 1
-        steps = (1 if self._from_tree else 2) * self.max_iter
+        steps = (1 if from_tree else 2) * self.max_iter
         return best_of_starts(self, X, run, n_starts=n_starts, max_steps=steps, better=better)[0]
 
     def _check_loads(self, load: Any, graph: Any, bounds: SizeBounds, name: Any, unit: Index) -> None:
         """Raise where something is too heavy for a cluster, or an island too light."""
-        u = int(np.argmax(load))
-        if load[u] > bounds.high.max() * (1 + ROUNDING):
+
+        def bound(which: str, number: float) -> str:
+            asked = getattr(self, which)
+            exact = "" if isinstance(asked, int | np.integer) else f" (here {format_number(number)})"
+            return f"{which}={asked}{exact}"
+
+        u, low, high = int(np.argmax(load)), float(bounds.low.min()), float(bounds.high.max())
+        if load[u] > high * (1 + ROUNDING):
             items = np.flatnonzero(unit == u)
             joined = f" and the {len(items) - 1:,} that it must join count" if len(items) > 1 else " counts"
             raise InfeasibleConstraintsError(
-                f"item {name(items[0])}{joined} {format_number(load[u])}, more than size_max="
-                f"{self.size_max}. Raise size_max{', or drop must-links' if len(items) > 1 else ''}."
+                f"item {name(items[0])}{joined} {format_number(load[u])}, more than "
+                f"{bound('size_max', high)}. Raise size_max{', or drop must-links' * (len(items) > 1)}."
             )
         if graph is None or not (bounds.low > 0).any():
             return
         at = islands(graph)[1]
-        held, low, high = np.bincount(at, load), float(bounds.low.min()), float(bounds.high.max())
-        i = int(np.argmin(held))
-        if held[i] < low * (1 - ROUNDING):
-            item = name(int(np.argmax(at[unit] == i)))
-            means = "" if share_of(self.size_min) is None else f" (here {format_number(low)})"
+        held = np.bincount(at, load)
+        if held[i := int(np.argmin(held))] < low * (1 - ROUNDING):
             raise InfeasibleConstraintsError(
-                f"the island of item {item} holds {format_number(held[i])}, less than size_min="
-                f"{self.size_min}{means}, and no cluster spans two islands. Lower size_min, or add edges to "
-                "it."
+                f"the island of item {name(int(np.argmax(at[unit] == i)))} holds {format_number(held[i])}, "
+                f"less than {bound('size_min', low)}, and no cluster spans two islands. Lower size_min, or "
+                "add edges to it."
             )
         if self.n_clusters is None:
             i = int(np.argmax(held - np.floor(held / low * (1 + ROUNDING)) * high))
@@ -395,10 +392,6 @@ class ConnectedKMeans(PrototypeClusterer):
                     f"{count_of(int(most), 'cluster')} of at least {self.size_min}, which hold no more than "
                     f"{format_number(most * high)}. Raise size_max, or lower size_min."
                 )
-
-    @property
-    def _from_tree(self) -> bool:
-        return isinstance(self.init, str) and self.init == "ward"
 
     def _tree(self, X: Any, known: Constraints, bounds: SizeBounds, rng: Any) -> Labels | None:
         """Labels of Ward's tree; None if it came to a dead end."""
@@ -437,7 +430,7 @@ class ConnectedKMeans(PrototypeClusterer):
         assert k is not None
         metric = "cosine" if self.metric == "cosine" else "euclidean"
         growth = Growth(self._graph, X, metric, rounds=self.growth == "rounds")
-        if isinstance(self.init, str) and self.init == "degree":
+        if self._begins_with("degree"):
             seeds = degree_seeds(self._graph, n, k, rng)
         else:
             centres: Any = self.init
@@ -488,15 +481,18 @@ class ConnectedKMeans(PrototypeClusterer):
                 )
         missed = shortfalls(self._bounds, self.labels_)
         if missed:
-            ways = "ask for another number of clusters, raise n_init or take another init"
-            tell_shortfall(missed, self.on_shortfall, ways)
+            others = "" if self.n_clusters is None else "ask for another number of clusters, "
+            tell_shortfall(missed, self.on_shortfall, f"{others}raise n_init")
         return replace(super()._recount(known), shortfalls=missed)
 
     def account(self) -> Account:
         """As for every prototype, with the graph and the bounds; see `ConstrainedClusterMixin.account`."""
         bounded = self.size_min is not None or self.size_max is not None
+        ending = ending_words(self, "the last round gained less than a thousandth")
+        words = f"What the method makes small, after each half-step: distances to the centres. {ending}"
         return replace(
             super().account(),
+            trace=Trace(self.history_, text=words),
             graph=None if self.connectivity is None else self._graph,
             bounds=Bounds(self._bounds) if bounded else None,
             figures={"n_islands": self.n_islands_},

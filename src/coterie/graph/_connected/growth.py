@@ -293,7 +293,10 @@ class Growth:
         # below half the least distance between centres nobody can be torn between two
         apart = self.space.between_centres(centres)
         np.fill_diagonal(apart, np.inf)
-        radius, step = 0.5 * float(apart.min()) if k > 1 else 0.0, self.radius_step
+        radius, step = 0.5 * float(apart.min()) if k > 1 else 0.0, self._step
+        if step is None:
+            some = check_random_state(0).permutation(self.space.n)[:_SAMPLE]
+            step = float(self.space.between(some, some).sum()) / max(1, len(some) * (len(some) - 1))
         while rounds.least[0] < np.inf:
             rounds.at[:], rounds.least[0] = (0, -1), np.inf
             run = one_round.for_work(16 * len(following))
@@ -304,11 +307,3 @@ class Growth:
                 steps = (least - radius) / step if step > 0 else np.inf
                 rise = step * max(1, math.ceil(steps)) if steps < np.inf else 0.0
                 radius = max(radius + rise, least)  # at least, whatever the rounding
-
-    @property
-    def radius_step(self) -> float:
-        """By how much the radius rises from round to round."""
-        if self._step is None:
-            some = check_random_state(0).permutation(self.space.n)[:_SAMPLE]
-            self._step = float(self.space.between(some, some).sum()) / max(1, len(some) * (len(some) - 1))
-        return self._step

@@ -62,10 +62,8 @@ def farthest_first(growth: Growth, k: int, first: int) -> tuple[Index, float]:
         if len(seeds) == k:
             return np.array(seeds, dtype=np.int64), far
         if far == 0.0:  # copies of seeds: any items that are none
-            taken = np.zeros(growth.space.n, dtype=bool)
-            taken[seeds] = True
-            rest = np.flatnonzero(~taken)[: k - len(seeds)]
-            return np.concatenate([np.array(seeds, dtype=np.int64), rest]), 0.0
+            rest = np.setdiff1d(np.arange(growth.space.n), seeds)[: k - len(seeds)]
+            return np.concatenate([seeds, rest]), 0.0
         seeds.append(at)
         # beyond the farthest nobody comes nearer
         np.minimum(nearest, growth.reach(at, far), out=nearest)

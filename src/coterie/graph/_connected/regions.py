@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 
 from coterie._arrays import Floats, Index, Labels
 from coterie.adjacency import islands
@@ -24,6 +25,7 @@ from coterie.graph._connected.border_moves import BorderMoves, vetoes_of
 from coterie.graph._connected.leaving import Adjacency
 from coterie.graph._connected.recut import ANY, EXPLORE, LOWER, TreeRoom, cut_tree, recut, recut_pairs
 from coterie.graph._connected.sharing import ROUNDING, share_out
+from coterie.graph._connected.space import members_of
 from coterie.graph._connected.units import (
     ClusterSums,
     UnitSums,
@@ -37,8 +39,11 @@ from coterie.graph._connected.units import (
 # many units in all; re-cuts in search of bounds for each cluster, with so many between two looks whether they
 # hold; and random starts, and other shares of the islands, where they do not.
 _TREES, _MORE, _MOST_LOOKS, _PER_CLUSTER, _SLICE, _AGAIN, _SHARES = 200, 2_000, 5_000_000, 250, 50, 4, 20
-# A round re-cuts so many pairs a cluster; the last one gains less than this share of the objective.
-_ROUND, _LITTLE = 10, 1e-3
+_MATCHED = 2_000  # parts of an island that are matched to bounds of their own, one by one
+# A round re-cuts so many pairs a cluster; the last one gains less than this share of the objective. Without
+# bounds moves on the borders gain nearly all, and cost little: clusters of more units than the third number
+# have more sweeps a round, fewer re-cuts, and rounds that gain less.
+_ROUND, _LITTLE, _LARGE = 10, 1e-3, 600
 _NO_END = 2**62
 
 
@@ -71,10 +76,8 @@ class Regions:
         self.borders = BorderMoves(adjacency, self.units, self.cosine)
         self.recuts = graph is not None and core is None
         if self.recuts:
-            self.island = islands(graph)[1].astype(np.int64)
-            self.nodes = np.split(
-                np.argsort(self.island, kind="stable"), np.cumsum(np.bincount(self.island))[:-1]
-            )
+            n_islands, at = islands(graph)
+            self.island, self.nodes = at.astype(np.int64), list(members_of(at, n_islands))
             upper = sparse.triu(graph).tocoo()
             self.ends = np.column_stack([upper.row, upper.col]).astype(np.int64)
             self.room = TreeRoom.of(self.borders.adjacency, self.d, int(rng.randint(2**31 - 1)))
@@ -144,20 +147,26 @@ class Regions:
             labels[self.nodes[i]] = shares[i][np.unique(start[self.nodes[i]], return_inverse=True)[1]]
         drawn = np.flatnonzero(~np.array(given))
         clusters = self._met(self._anew(labels, shares, drawn, np.arange(len(count))), shares)
-        best, left = clusters, _SHARES
-        while left and len(count) > 1 and len(failing := self._failing(clusters)):
+        best, others = clusters, self.bounds.by_cluster(k)
+        for left in range(_SHARES, 0, -1):
+            if len(count) == 1 or not len(failing := self._failing(clusters)):
+                break
             # one cluster fewer where loads are too light, one more where they are too heavy; or, where bounds
             # differ, only other ones
-            for i in [] if left % 2 and self.bounds.by_cluster(k) else failing:
+            limits = fewest.copy(), most.copy()
+            for i in [] if left % 2 and others else failing:
                 load, own = clusters.load[shares[i]], shares[i]
                 short, over = self.low[own] - load, load - self.high[own]
                 light = np.maximum(short, 0.0).sum() >= np.maximum(over, 0.0).sum()
                 (most if light else fewest)[i] = len(own) - 1 if light else len(own) + 1
-            before, left = shares, left - 1
+            before = shares
             try:
                 shares = self._share_out(np.array([len(own) for own in shares]), fewest, most)
             except InfeasibleConstraintsError:
-                break  # this is no proof: it was not found
+                if not others:
+                    break  # this is no proof: it was not found
+                fewest, most = limits
+                continue
             pairs = zip(before, shares, strict=True)
             changed = np.flatnonzero([not np.array_equal(old, new) for old, new in pairs])
             clusters = self._met(self._anew(clusters.labels, shares, changed), shares)
@@ -175,14 +184,16 @@ class Regions:
     ) -> ClusterSums:
         """Clusters of which those of some islands come from random trees, one for each number they share.
 
-        There (and on islands that are to be `fitted`) large parts get large bounds.
+        There (and on islands that are to be `fitted`) parts get the bounds that they miss by least.
         """
         labels, by_cluster = labels.copy(), self.bounds.by_cluster(len(self.low))
         for i in which:
             nodes, own = self.nodes[i], shares[i]
-            load = self.units.load[nodes]
-            targets = np.sort(_levels(self.low[own], self.high[own], float(load.sum())))[:-1]
-            labels[nodes] = own[self._cut(nodes, targets)[0]]
+            part: Any = 0
+            if len(own) > 1:
+                total = float(self.units.load[nodes].sum())
+                part = self._cut(nodes, np.sort(_levels(self.low[own], self.high[own], total))[:-1])[0]
+            labels[nodes] = own[part]
         clusters = self._clusters(labels)
         for i in which:
             self._split(clusters, shares[i])
@@ -190,10 +201,14 @@ class Regions:
             labels = clusters.labels.copy()
             for i in which if fitted is None else fitted:
                 nodes, own = self.nodes[i], shares[i]
-                rank = np.empty(len(self.low), dtype=np.int64)
-                rank[own[np.argsort(clusters.load[own], kind="stable")]] = np.arange(len(own))
-                room = np.lexsort((np.minimum(self.high[own], 1.0), self.low[own]))
-                labels[nodes] = own[room][rank[labels[nodes]]]
+                held, low, high = clusters.load[own], self.low[own], self.high[own]
+                to = np.arange(len(self.low))
+                if len(own) <= _MATCHED:
+                    miss = np.maximum(np.maximum(low - held[:, None], held[:, None] - high), 0.0)
+                    to[own] = own[linear_sum_assignment(miss**2)[1]]
+                else:  # by rank: a table of parts and bounds would be too large
+                    to[own[np.argsort(held)]] = own[np.lexsort((np.minimum(high, 1.0), low))]
+                labels[nodes] = to[labels[nodes]]
             clusters = self._clusters(labels)
         return clusters
 
@@ -291,9 +306,7 @@ class Regions:
 
     def _meet(self, clusters: ClusterSums, tries: int | None = None) -> bool:
         """Re-cut until the bounds hold; whether they do. `clusters` is written."""
-        failing = np.zeros(len(self.nodes), dtype=bool)
-        failing[self._failing(clusters)] = True
-        inside = failing[self.island]
+        inside = np.isin(self.island, self._failing(clusters))
         ends = self.ends[inside[self.ends[:, 0]]]
         k = len(np.unique(clusters.labels[inside]))
         # so many re-cuts; in search of one part more not without end, where parts are large
@@ -310,21 +323,26 @@ class Regions:
         """Lower the objective: its values, rounds, and whether they came to rest. `clusters` is written."""
         k, values, n_iter, at_rest = len(clusters.low), [self._value(clusters)], 0, False
         vetoes = vetoes_of(self.core, self.unit, clusters.labels, k)
+        n, share = len(clusters.labels), 1.0
         if self.recuts:
             alone = np.bincount(self.island[np.unique(clusters.labels, return_index=True)[1]]) < 2
             ends = self.ends[~alone[self.island[self.ends[:, 0]]]]
+            if not self.bounds.bind and self.k is not None:
+                share = min(1.0, _LARGE * k / n)
         while not at_rest and n_iter < max_iter and k > 1:
             before, n_iter = values[-1], n_iter + 1
-            n_moved = self.borders.sweep(clusters, vetoes)
-            values.append(self._value(clusters))
+            for _ in range(int(np.ceil(1 / (3 * share)))):
+                n_moved = self.borders.sweep(clusters, vetoes)
+                values.append(self._value(clusters))
+                if not n_moved:
+                    break
             at_rest = not n_moved
             if self.recuts:
                 # large clusters have more common edges: they are not looked at more often than all alike
-                looks = 2 * _ROUND * len(clusters.labels)
-                self._recut_pairs(_ROUND * k, looks, LOWER, clusters, ends)
+                self._recut_pairs(_ROUND * k, int(2 * _ROUND * n * share), LOWER, clusters, ends)
                 refresh(self.units, clusters)
                 values.append(self._value(clusters))
-                at_rest = before - values[-1] <= _LITTLE * before
+                at_rest = before - values[-1] <= _LITTLE * share * before
             if step(values[-1]):
                 break
         return values, n_iter, at_rest or k == 1

@@ -67,9 +67,13 @@ class ItemSpace(Distances):
 
     def _finite(self, found: Floats) -> Floats:
         """The same, or an error where a metric gave what is no distance."""
-        if not self.given and not np.isfinite(found).all():
-            wrong = found[~np.isfinite(found)][0]
-            raise ValueError(f"metric={self.metric!r} gives the distance {wrong} between two items.")
+        if self.given:
+            return found
+        wrong = ~np.isfinite(found) | ((found < 0) & callable(self.metric))  # others round to -1e-16
+        if wrong.any():
+            raise ValueError(
+                f"metric={self.metric!r} gives the distance {found[wrong][0]} between two items."
+            )
         return found
 
     def centres_at(self, nodes: Index) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.extmath import row_norms
 
 from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import kernel
@@ -53,7 +54,7 @@ def sums_of_units(distortion: Distortion, unit: Index, load: Floats) -> tuple[Un
         rows = sparse.diags_array(distortion.scale) @ rows
     elif not sparse.issparse(X):
         rows = rows - rows.mean(axis=0)  # keeps digits where the origin is far away
-    constant = float(_squares(rows).sum())
+    constant = float(row_norms(rows, squared=True).sum())
     if n_units < n:
         rows = sparse.csr_array((np.ones(n), (unit, np.arange(n))), (n_units, n)) @ rows
     mass = np.bincount(unit, minlength=n_units).astype(np.float64)
@@ -64,17 +65,11 @@ def sums_of_units(distortion: Distortion, unit: Index, load: Floats) -> tuple[Un
             rows = sparse.csr_array(([0.0], ([0], [0])), rows.shape)
         rows = rows if rows.has_sorted_indices else rows.sorted_indices()  # X stays as it is
         data, ends = rows.data.astype(np.float64), rows.indptr.astype(np.int64)
-        units = UnitSums(data, ends, rows.indices.astype(np.int64), _squares(rows), mass, weight)
+        columns = rows.indices.astype(np.int64)
     else:
-        ends = np.arange(n_units + 1) * d
-        units = UnitSums(rows.ravel(), ends, np.empty(0, dtype=np.int64), _squares(rows), mass, weight)
+        data, ends, columns = rows.ravel(), np.arange(n_units + 1) * d, np.empty(0, dtype=np.int64)
+    units = UnitSums(data, ends, columns, row_norms(rows, squared=True), mass, weight)
     return units, float(n) if cosine else constant, d
-
-
-def _squares(rows: Any) -> Floats:
-    if sparse.issparse(rows):
-        return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
-    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
 
 
 def between(graph: Any, unit: Index) -> Any:
@@ -109,7 +104,7 @@ def refresh(units: UnitSums, clusters: ClusterSums) -> None:
     rows = sparse.csr_array((units.data, columns, units.indptr), (n, d))
     member = sparse.csr_array((np.ones(len(inside)), (of, inside)), (k, n))
     clusters.sums[:] = (member @ rows).toarray()
-    clusters.square[:] = _squares(clusters.sums)
+    clusters.square[:] = row_norms(clusters.sums, squared=True)
     clusters.mass[:] = np.bincount(of, units.mass[inside], k)
     clusters.load[:] = np.bincount(of, units.load[inside], k)
     clusters.n_units[:] = np.bincount(of, minlength=k)

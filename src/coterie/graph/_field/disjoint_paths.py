@@ -69,8 +69,9 @@ def path_distances(graph: Any, how: str, k: int) -> Floats:
     K-SD depends on the end that it starts from, so that the mean of both is taken. It may miss a way through
     an arc without a label: no distance is above that of the shortest path.
     """
-    n, arcs, steps = graph.shape[0], arcs_of(graph), _STEPS * k * max(graph.nnz, 1)
-    D = np.zeros((n, n))
+    n, arcs = graph.shape[0], arcs_of(graph)
+    k = min(k, int(np.diff(arcs.start).max(initial=1)))  # no vertex has more ways out
+    steps, D = _STEPS * k * max(graph.nnz, 1), np.zeros((n, n))
 
     def shortest(start: int, stop: int) -> None:
         D[start:stop] = dijkstra(graph, indices=np.arange(start, stop))
