@@ -246,5 +246,6 @@ def ending_words(model: Any, at_rest: str, begun: str = "of the best start") -> 
         words.append(f"{count_of(int(n_iter), 'iteration')}{f' {begun}' if several else ''}.")
     if converged is not None:
         stopped = f"It stopped by itself: {at_rest}."
-        words.append(stopped if converged else "It was stopped before it came to rest (max_iter).")
+        why = " (max_iter)" if n_iter is not None and n_iter >= getattr(model, "max_iter", np.inf) else ""
+        words.append(stopped if converged else f"It was stopped before it came to rest{why}.")
     return " ".join(words)
