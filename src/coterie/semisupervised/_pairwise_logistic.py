@@ -63,7 +63,7 @@ class PairwiseLogisticRegression(PairClassifier):
     max_iter : int, default 1000
         Most steps of L-BFGS.
     tol : float, default 1e-6
-        Slope at which the search ends, for an example on average.
+        Slope at which the search ends, for a label on average.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ class PairwiseLogisticRegression(PairClassifier):
 
         def search(some: Examples, weights: Floats) -> Any:
             objective = SmoothObjective(features.rows, some, float(self.alpha), same, apart)
-            return least_smooth(objective, weights, scale, some.total, float(self.tol), self.max_iter)
+            return least_smooth(objective, weights, scale, float(self.tol), self.max_iter)
 
         n_before = 0
         if self.loss == "nonconvex" and len(known.i):

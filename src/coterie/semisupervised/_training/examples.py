@@ -76,10 +76,12 @@ class Examples:
         kept = strength > 0
         labelled = np.flatnonzero(place >= 0)
         items = np.unique(np.concatenate([labelled, pairs.ij[kept].ravel()]))
-        i, j = np.searchsorted(items, pairs.ij[kept]).T
+        number = np.zeros(len(place), dtype=np.int64)
+        number[items] = np.arange(len(items))
+        i, j = number[pairs.ij[kept]].T
         return cls(
             items=items,
-            labelled=np.searchsorted(items, labelled),
+            labelled=number[labelled],
             sign=code[place[labelled]],
             i=i,
             j=j,
@@ -103,11 +105,6 @@ class Examples:
     def turn(self) -> Floats:
         """-1 for cannot-links, else 1."""
         return np.where(self.apart, -1.0, 1.0)
-
-    @cached_property
-    def total(self) -> float:
-        """How much all labels and pairs count."""
-        return float(len(self.labelled) + self.strength.sum())
 
     def ends(self, which: Any) -> Any:
         """A sparse matrix that adds up the slopes of some pairs, first those of i, then those of j."""
