@@ -21,16 +21,20 @@ from coterie.constraints._model import stated_pairs
 from coterie.constraints._reading import is_unknown
 
 
-def read_labels_of_rows(y: Any, X: Any) -> tuple[Any, Index]:
-    """The classes, sorted, and the class of each row; -1 where y says nothing (-1, None or NaN)."""
+def read_partial(y: Any, X: Any) -> tuple[Any, Any]:
+    """A value for each row, and of which rows y says nothing (-1, None or NaN)."""
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     if y.dtype.kind == "O":
-        silent = np.array([is_unknown(value) for value in y.tolist()], dtype=bool)
-    elif y.dtype.kind in "fiu":
-        silent = (y == -1) | (y != y)
-    else:
-        silent = np.zeros(len(y), dtype=bool)
+        return y, np.array([is_unknown(value) for value in y.tolist()], dtype=bool)
+    if y.dtype.kind in "fiu":
+        return y, (y == -1) | (y != y)
+    return y, np.zeros(len(y), dtype=bool)
+
+
+def read_labels_of_rows(y: Any, X: Any) -> tuple[Any, Index]:
+    """The classes, sorted, and the class of each row; -1 where y says nothing."""
+    y, silent = read_partial(y, X)
     told = y[~silent]
     assert_all_finite(told, input_name="y")
     if not len(told):
