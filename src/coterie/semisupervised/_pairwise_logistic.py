@@ -41,8 +41,8 @@ class PairwiseLogisticRegression(PairClassifier):
     loss : {"convex", "nonconvex"}, default "convex"
         "convex" (CPKLR) asks how far f of the two items is apart; it has one optimum, and many pairs draw f
         to 0. "nonconvex" (NPKLR) is minus the log of the probability that the pair is right: better for two
-        classes, above all where pairs are many or some are wrong. With more it tends to give up classes. Its
-        search begins at the labels alone: a local optimum.
+        classes of about one size, above all where pairs are many or some are wrong. With more classes, or a
+        rare one, it tends to give some up. Its search begins at the labels alone: a local optimum.
     kernel : {"rbf", "laplacian", "polynomial", "linear", "cosine", "precomputed"}, default "rbf"
         exp(-gamma ||x - z||^2); exp(-gamma sum |x - z|); (gamma x'z + coef0)^degree; x'z; the cosine; or X
         holds the kernel.
