@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import expit
+from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 
 from coterie import Constraints, PairwiseLogisticRegression, PairwiseSVC
 from coterie.exceptions import ParameterError, UnsupportedConstraintError, ViolatedConstraintsWarning
@@ -317,3 +319,51 @@ def test_rows_that_nothing_names_do_not_matter(kind):
     assert other.support_.tolist() == [0, 1, 3, 4, 5]
     empty = kind(kernel="linear").fit(sparse.csr_array((6, 2)), Y, constraints=known)
     assert empty.decision_function(np.ones((1, 2))) == pytest.approx([0.0])
+
+
+@outvoted
+@every_kind
+def test_score_counts_rows_with_a_label(kind):
+    """So that a search over folds of partial labels chooses, and says, what it should."""
+    X, truth = load_iris(return_X_y=True)
+    names = np.array(["ape", "bee", "cat"])[truth]
+    known = Constraints.sample(truth, n_pairs=60, random_state=0)
+    told = np.arange(150) % 4 == 0
+    model = kind().fit(X, np.where(told, names, None), constraints=known)
+    right = model.predict(X) == names
+    assert 0.8 < right.mean() < 1.0
+    assert model.score(X, names) == pytest.approx(right.mean())
+    assert model.score(X, np.where(told, names, None)) == pytest.approx(right[told].mean())
+    weight = np.linspace(0, 1, 150)
+    expected = (weight * right)[told].sum() / weight[told].sum()
+    assert model.score(X, np.where(told, names, None), sample_weight=weight) == pytest.approx(expected)
+    for silent in (-1, None, np.nan):
+        with pytest.raises(ValueError, match="y has no label"):
+            model.score(X, np.full(150, silent))
+    search = GridSearchCV(kind(), {"weight": [0.0, 1.0]}, cv=3)
+    search.fit(X, np.where(told, truth, -1), constraints=known)
+    assert 0.8 < search.best_score_ <= 1.0
+
+
+@outvoted
+def test_what_wrong_pairs_do_to_each_loss():
+    """A tenth of 200 pairs is wrong: the hinge is held at 0 by them, the nonconvex loss leaves them aside."""
+    pixels, digit = load_digits(return_X_y=True)
+    kept = np.isin(digit, [3, 8])
+    pixels, truth = pixels[kept] / 16, digit[kept]
+    wrong = {"hinge": [], "convex": [], "nonconvex": []}
+    sizes = {name: [] for name in wrong}
+    for seed in range(3):
+        y = np.full(len(truth), -1)
+        for c in (3, 8):
+            y[np.random.default_rng(seed).choice(np.flatnonzero(truth == c), 5, replace=False)] = c
+        said = Constraints.sample(truth, n_pairs=200, noise=0.1, random_state=seed)
+        for name, found in wrong.items():
+            model = PairwiseSVC() if name == "hinge" else PairwiseLogisticRegression(loss=name)
+            model.fit(pixels, y, constraints=said)
+            found.append(np.mean(model.predict(pixels) != truth))
+            sizes[name].append(np.median(np.abs(model.decision_function(pixels)[said.constrained_items])))
+    hinge, convex, nonconvex = (np.mean(found) for found in wrong.values())
+    assert nonconvex < 0.08 < hinge
+    assert nonconvex < convex < hinge
+    assert max(sizes["hinge"]) < 0.1 * min(sizes["nonconvex"])

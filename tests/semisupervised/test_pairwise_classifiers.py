@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
-from scipy.special import log_expit, softmax
+from scipy.special import expit, log_expit, softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
@@ -172,7 +172,7 @@ def test_slope_and_value_of_the_objective(name, k):
         labels = [(i, code[c, s]) for i, c in enumerate(y) if c >= 0]
         w = weights[:, s]
         expected += oracle.objective(X @ w, w @ w, labels, pairs, *LOSSES[name], 0.7, 0.3, k == 2)
-    assert objective.at(weights)[0] == pytest.approx(expected)
+    assert objective.at_zero + objective.at(weights)[0] == pytest.approx(expected)
     error = check_grad(
         lambda w: objective.at(w.reshape(weights.shape))[0],
         lambda w: objective.at(w.reshape(weights.shape))[1].ravel(),
@@ -216,6 +216,29 @@ def test_linear_pairs_are_pseudo_examples():
     plain.fit(rows, sign, np.concatenate([np.ones(told.sum()), weight, weight]))
     model = model_of("convex", alpha=0.1, weight=0.7, kernel="linear").fit(X, y, constraints=known)
     assert model.coef_ == pytest.approx(plain.coef_, abs=1e-6)
+
+
+@pytest.mark.parametrize("weight", [1.0, 1e3, 1e4])
+def test_few_labels_are_heard_among_many_pairs(weight):
+    """Two labels against 40 pairs of such weight: f is near 0, and still that of the optimum."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)) * [1, 2, 4], np.repeat([0, 1], 20)
+    X[:, 0] += y
+    known = Constraints.sample(y, n_pairs=40, random_state=0)
+    told = np.where(np.isin(np.arange(40), [0, 39]), y, -1)
+    model = PairwiseLogisticRegression(weight=weight, kernel="linear").fit(X, told, constraints=known)
+    assert model.converged_
+    ends = [(known.must_link, 1.0), (known.cannot_link, -1.0)]
+    away = np.vstack([X[pairs[:, 0]] - c * X[pairs[:, 1]] for pairs, c in ends])
+    w = np.zeros(3)
+    for _ in range(20):
+        u, f = away @ w, X[[0, 39]] @ w
+        p = expit([f[0], -f[1]])
+        slope = X[[0, 39]].T @ (p * [1, -1]) + weight * away.T @ np.tanh(u / 2) + 0.02 * w
+        curve = X[[0, 39]].T @ ((p * (1 - p))[:, None] * X[[0, 39]]) + 0.02 * np.eye(3)
+        curve += weight * away.T @ ((0.5 / np.cosh(u / 2) ** 2)[:, None] * away)
+        w -= np.linalg.solve(curve, slope)
+    assert np.abs(model.coef_[0] - w).max() < 1e-2 * np.abs(w).max()
 
 
 # ---- oracles ----------------------------------------------------------------------------------------------
@@ -310,7 +333,7 @@ def test_convex_losses_have_one_optimum(k):
     )
     for scale in (0.0, 1.0, 100.0):
         begin = scale * rng.normal(size=(rows.shape[1], code.shape[1]))
-        answer = least_smooth(objective, begin, 1.0, examples.total, 1e-8, 10_000)
+        answer = least_smooth(objective, begin, 1.0, 1e-8, 10_000)
         found.append(answer.weights)
         assert np.abs(objective.at(answer.weights)[1]).max() < 1e-6
     for other in found[1:]:

@@ -38,7 +38,7 @@ from coterie.constraints import Constraints
 from coterie.constraints._model import find_rows
 from coterie.distance._kernels import FEATURE_KERNELS, TABLE_KERNELS
 from coterie.exceptions import ParameterError
-from coterie.semisupervised._training import Examples, KernelFeatures, read_labels_of_rows
+from coterie.semisupervised._training import Examples, KernelFeatures, read_labels_of_rows, read_partial
 
 
 class PairClassifier(TakesConstraints, ClassifierMixin, BaseEstimator, ABC):
@@ -235,6 +235,31 @@ class PairClassifier(TakesConstraints, ClassifierMixin, BaseEstimator, ABC):
             Labels; `unknown` where no class claims the row.
         """
         return self._named(self._numbers(self._columns(X)))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of right predictions among the rows that have a label, as a search over folds needs it.
+
+        Parameters
+        ----------
+        X
+            As in `decision_function`.
+        y : array of shape (n_samples,)
+            The class of each row; -1, None or NaN: not known, and not counted.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts.
+
+        Returns
+        -------
+        float
+        """
+        found = self.predict(X)
+        y, silent = read_partial(y, found)
+        if silent.all():
+            raise ValueError("y has no label (-1, None and NaN are none): there is nothing to score.")
+        right = found[~silent] == y[~silent]
+        return float(
+            np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)[~silent])
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

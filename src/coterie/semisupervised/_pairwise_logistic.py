@@ -46,9 +46,10 @@ class PairwiseLogisticRegression(PairClassifier):
     weight : float, default 1.0
         What a pair counts beside a label; 0 is kernel logistic regression.
     loss : {"convex", "nonconvex"}, default "convex"
-        "convex" (CPKLR) asks how far f of the two items is apart; it has one optimum. "nonconvex" (NPKLR) is
-        minus the log of the probability that the pair is right, better for two classes of about one size.
-        With more it tends to give up classes. Its search begins at the labels alone: a local optimum.
+        "convex" (CPKLR) asks how far f of the two items is apart; it has one optimum, and many pairs draw f
+        to 0. "nonconvex" (NPKLR) is minus the log of the probability that the pair is right: better for two
+        classes of about one size, above all where pairs are many or some are wrong. With more classes, or a
+        rare one, it tends to give some up. Its search begins at the labels alone: a local optimum.
     kernel : {"rbf", "laplacian", "polynomial", "linear", "cosine", "precomputed"}, default "rbf"
         exp(-gamma ||x - z||^2); exp(-gamma sum |x - z|); (gamma x'z + coef0)^degree; x'z; the cosine; or X
         holds the kernel.
@@ -70,7 +71,7 @@ class PairwiseLogisticRegression(PairClassifier):
     max_iter : int, default 1000
         Most steps of L-BFGS.
     tol : float, default 1e-6
-        Slope at which the search ends, for an example on average.
+        Slope at which the search ends, for a label on average.
 
     Attributes
     ----------
@@ -187,7 +188,7 @@ class PairwiseLogisticRegression(PairClassifier):
 
         def search(some: Examples, weights: Floats) -> Any:
             objective = SmoothObjective(features.rows, some, float(self.alpha), same, apart)
-            return least_smooth(objective, weights, scale, some.total, float(self.tol), self.max_iter)
+            return least_smooth(objective, weights, scale, float(self.tol), self.max_iter)
 
         n_before = 0
         if self.loss == "nonconvex" and len(known.i):

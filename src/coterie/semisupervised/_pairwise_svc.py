@@ -19,6 +19,8 @@ class PairwiseSVC(PairClassifier):
     and |f(x) + f(z)| for a cannot-link, plus `alpha` times the squared norm of f. A pair counts its weight,
     times 2c - 1 where a confidence c is stated. With more than two classes, each against the others, a
     cannot-link costs max(0, 1 + f(x) + f(z)): not both items belong to the class. There is no intercept.
+    The losses of pairs have a kink at 0: many pairs that contradict each other, or what the kernel can draw,
+    hold f at 0, where it tells no class. With many pairs, or wrong ones, take `PairwiseLogisticRegression`.
 
     Parameters
     ----------
@@ -70,7 +72,7 @@ class PairwiseSVC(PairClassifier):
 
     about = About(
         what="a support vector machine, with a kernel or without, that takes pairs beside labels",
-        when="as above, where no probabilities are asked for; pairs that are wrong pull less",
+        when="as above, where no probabilities are asked for, and pairs are few and right",
         source="Yan, Zhang, Yang and Hauptmann 2006; chapter 17",
         measure="kernel",
     )

@@ -21,18 +21,22 @@ from coterie.constraints._model import stated_pairs
 from coterie.constraints._reading import is_unknown
 
 
-def read_labels_of_rows(y: Any, X: Any) -> tuple[Any, Index]:
-    """The classes, sorted, and the class of each row; -1 where y says nothing (-1, None or NaN)."""
+def read_partial(y: Any, X: Any) -> tuple[Any, Any]:
+    """A value for each row, and of which rows y says nothing (-1, None or NaN)."""
     if isinstance(y, list | tuple):
         y = np.asarray(y, dtype=object)  # -1 and NaN among names stay what they are
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     if y.dtype.kind == "O":
-        silent = np.array([is_unknown(value) for value in y.tolist()], dtype=bool)
-    elif y.dtype.kind in "fiu":
-        silent = (y == -1) | (y != y)
-    else:
-        silent = np.zeros(len(y), dtype=bool)
+        return y, np.array([is_unknown(value) for value in y.tolist()], dtype=bool)
+    if y.dtype.kind in "fiu":
+        return y, (y == -1) | (y != y)
+    return y, np.zeros(len(y), dtype=bool)
+
+
+def read_labels_of_rows(y: Any, X: Any) -> tuple[Any, Index]:
+    """The classes, sorted, and the class of each row; -1 where y says nothing."""
+    y, silent = read_partial(y, X)
     told = y[~silent]
     if not len(told):
         raise ValueError(
@@ -85,10 +89,12 @@ class Examples:
         kept = strength > 0
         labelled = np.flatnonzero(place >= 0)
         items = np.unique(np.concatenate([labelled, pairs.ij[kept].ravel()]))
-        i, j = np.searchsorted(items, pairs.ij[kept]).T
+        number = np.zeros(len(place), dtype=np.int64)
+        number[items] = np.arange(len(items))
+        i, j = number[pairs.ij[kept]].T
         return cls(
             items=items,
-            labelled=np.searchsorted(items, labelled),
+            labelled=number[labelled],
             sign=code[place[labelled]],
             i=i,
             j=j,
@@ -112,11 +118,6 @@ class Examples:
     def turn(self) -> Floats:
         """-1 for cannot-links, else 1."""
         return np.where(self.apart, -1.0, 1.0)
-
-    @cached_property
-    def total(self) -> float:
-        """How much all labels and pairs count."""
-        return float(len(self.labelled) + self.strength.sum())
 
     def ends(self, which: Any) -> Any:
         """A sparse matrix that adds up the slopes of some pairs, first those of i, then those of j."""

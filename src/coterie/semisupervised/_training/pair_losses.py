@@ -7,6 +7,7 @@ section 17.4.3, and stay exact where f is large.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,23 @@ from scipy.special import expit, log_expit
 from coterie._arrays import Floats
 
 Slopes = tuple[Floats, Floats, Floats]
+Loss = Callable[[Any, Any], Slopes]
+
+_LOG_2 = float(np.log(2.0))
 
 
 def convex_same(a: Any, b: Any) -> Slopes:
     """L(a - b) + L(b - a), (17.4): how far the two are apart; a robust form of the square / 4 + 2 log 2."""
+    value, slope, other = _convex_above_zero(a, b)
+    return value + 2.0 * _LOG_2, slope, other
+
+
+def _convex_above_zero(a: Any, b: Any) -> Slopes:
+    """`convex_same` less 2 log 2, to all digits where f is small."""
     away = a - b
-    small = np.exp(-np.abs(away))
-    slope = np.copysign((1.0 - small) / (1.0 + small), away)  # tanh(away / 2)
-    return np.abs(away) + 2.0 * np.log1p(small), slope, -slope
+    fall = np.expm1(-np.abs(away))
+    slope = np.copysign(-fall / (2.0 + fall), away)  # tanh(away / 2)
+    return np.abs(away) + 2.0 * np.log1p(0.5 * fall), slope, -slope
 
 
 def nonconvex_same(a: Any, b: Any) -> Slopes:
@@ -61,3 +71,16 @@ APART_LOSSES = {
     ("nonconvex", "not-both"): not_both,
     ("nonconvex", "printed"): printed_apart,
 }
+
+
+def above_zero(loss: Loss) -> tuple[float, Loss]:
+    """What a pair costs where f is 0, and the loss above that."""
+    if loss is convex_same:
+        return 2.0 * _LOG_2, _convex_above_zero
+    at_zero = float(loss(0.0, 0.0)[0])
+
+    def above(a: Any, b: Any) -> Slopes:
+        value, slope, other = loss(a, b)
+        return value - at_zero, slope, other
+
+    return at_zero, above
