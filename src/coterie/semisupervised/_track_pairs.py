@@ -167,7 +167,7 @@ def _told(labelled: Any, names: Any, strategy: str) -> Any:
     """Which tracks are labelled."""
     number = {name: at for at, name in enumerate(names.tolist())}
     told = np.zeros(len(names), dtype=bool)
-    for name in np.atleast_1d(np.asarray(labelled)).tolist():
+    for name in [labelled] if isinstance(labelled, str) or not np.iterable(labelled) else labelled:
         if name not in number:
             raise ValueError(f"labelled names the track {name!r}, which no image is of.")
         told[number[name]] = True
