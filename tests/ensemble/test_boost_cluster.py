@@ -18,7 +18,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
@@ -334,6 +334,36 @@ def test_what_does_not_matter(scatter):
     assert np.array_equal(again.labels_, model.labels_)
 
 
+@pytest.mark.parametrize("words", [{}, {"scatter": "difference", "center": False}])
+def test_projected_rows_keep_their_place(words):
+    """Turned rows have the same, c times as long ones c squared times; the origin matters to neither form."""
+    X, y = load_iris(return_X_y=True)
+    known = Constraints.sample(y, n_pairs=60, noise=0.1, random_state=0)
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+
+    def similar(rows):
+        model = unchecked(3, n_rounds=1, random_state=0, **words).fit(rows, constraints=known)
+        found = (rows - rows.mean(axis=0)) @ model.projections_[0]
+        return found @ found.T
+
+    expected = similar(X)
+    for moved, size in ((X @ turn, 1.0), (3.0 * X, 81.0), (X + np.array([5.0, -3.0, 100.0, 0.0]), 1.0)):
+        assert similar(moved) == pytest.approx(size * expected, rel=1e-6, abs=1e-6 * np.abs(expected).max())
+
+
+def test_more_columns_than_clusters_hardly_matter():
+    X, y = load_breast_cancer(return_X_y=True)
+    known = Constraints.sample(y, n_pairs=400, how="balanced", random_state=0)
+    scores = [
+        normalized_mutual_info_score(
+            y, unchecked(2, n_components=n, random_state=0).fit_predict(scale(X), constraints=known)
+        )
+        for n in (1, 3, 10)
+    ]
+    assert max(scores) - min(scores) < 0.02
+    assert min(scores) > 0.6
+
+
 def test_repeated_pairs_change_the_smoothing_alone():
     X, y = load_iris(return_X_y=True)
     known = Constraints.sample(y, n_pairs=60, noise=0.2, random_state=0)
@@ -474,6 +504,17 @@ def test_any_base(base, final):
         assert adjusted_rand_score(y, model.labels_) > 0.6
     assert model.round_labels_.shape == (model.n_iter_, 150)
     assert len(model.projections_) == model.n_iter_
+
+
+def test_the_way_out_of_a_large_table_is_one(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    known = Constraints.sample(y, n_pairs=60, noise=0.1, random_state=0)
+    monkeypatch.setattr("coterie.distance._kernels.named_kernels.MAX_TABLE", 8.0 * 149**2)
+    base = SpectralClustering(3, affinity="nearest_neighbors", n_neighbors=60)
+    for final in ("kernel", "select"):
+        with pytest.raises(ValueError, match=r'150 items.*final="embedding" needs no such table'):
+            unchecked(estimator=base, final=final, random_state=0).fit(X, constraints=known)
+    assert unchecked(estimator=base, final="embedding", random_state=0).fit(X, constraints=known).n_iter_ > 0
 
 
 def test_a_base_that_finds_its_clusters_has_the_majority():

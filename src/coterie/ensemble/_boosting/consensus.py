@@ -23,7 +23,7 @@ from coterie.ensemble._boosting.base_clusterer import BaseClusterer
 
 # Up to how many different rows k-means starts so often; beyond, once.
 _MANY_ROWS, _STARTS = 20_000, 10
-_WAYS_OUT = 'final="embedding" and "select" need no such table.'
+_WAYS_OUT = 'final="embedding" needs no such table.'
 
 
 class Consensus:
@@ -96,7 +96,7 @@ class Consensus:
         All of them keep every distance.
         """
         rows = self.group_rows()
-        refuse_large_table("precomputed", rows.shape[1], np.float64, 'final="select" needs no such table.')
+        refuse_large_table("precomputed", rows.shape[1], np.float64, "Fewer rounds make it smaller.")
         gram = (rows.T @ (sparse.diags(self.size) @ rows)).toarray()
         values, vectors = linalg.eigh(gram)
         order = np.argsort(-values, kind="stable")[:n]
