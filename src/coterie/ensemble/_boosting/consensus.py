@@ -104,14 +104,6 @@ class Consensus:
 
 
 @dataclass(frozen=True, eq=False)
-class Final:
-    """Labels of the items, and what predicts those of rows of H of new ones; None: nothing does."""
-
-    labels: Any
-    model: Any
-
-
-@dataclass(frozen=True, eq=False)
 class Turned:
     """A model that predicts from some directions of rows of H."""
 
@@ -123,8 +115,11 @@ class Turned:
         return self.model.predict(rows @ self.turn)
 
 
-def find_final(consensus: Consensus, base: BaseClusterer, n_components: int | None) -> Final:
-    """Cluster the kernel, or its first eigenvectors if `n_components` says how many."""
+def find_final(consensus: Consensus, base: BaseClusterer, n_components: int | None) -> tuple[Any, Any]:
+    """Labels of the kernel, or of its first eigenvectors if `n_components` says how many.
+
+    And what predicts those of rows of H of new items; None: nothing does.
+    """
     if n_components is not None:
         return _by_eigenvectors(consensus, base, n_components)
     if base.n_clusters is None:
@@ -132,14 +127,14 @@ def find_final(consensus: Consensus, base: BaseClusterer, n_components: int | No
     if "affinity" in base.params:
         refuse_large_table("precomputed", len(consensus.group), np.float64, _WAYS_OUT)
         model = base.made(affinity="precomputed")
-        return Final(base.labels(model, consensus.affinity(), "the kernel of all rounds"), None)
+        return base.labels(model, consensus.affinity(), "the kernel of all rounds"), None
     if "linkage" in base.params:
         rows = (consensus.group_rows() @ consensus.directions())[consensus.group]
-        return Final(base.labels(base.made(), rows, "the rows of all rounds"), None)
+        return base.labels(base.made(), rows, "the rows of all rounds"), None
     return _by_kmeans(consensus, base)
 
 
-def _by_kmeans(consensus: Consensus, base: BaseClusterer) -> Final:
+def _by_kmeans(consensus: Consensus, base: BaseClusterer) -> tuple[Any, Any]:
     """K-means on the rows of H, which is kernel k-means on K."""
     k, n, rows = int(base.n_clusters or 1), consensus.n_groups, consensus.group_rows()
     if n < k:
@@ -150,10 +145,10 @@ def _by_kmeans(consensus: Consensus, base: BaseClusterer) -> Final:
         )
     model = KMeans(min(k, n), n_init=_STARTS if n <= _MANY_ROWS else 1, random_state=base.seed())
     labels = model.fit_predict(rows, sample_weight=consensus.size)
-    return Final(labels[consensus.group], model)
+    return labels[consensus.group], model
 
 
-def _by_majority(consensus: Consensus) -> Final:
+def _by_majority(consensus: Consensus) -> tuple[Any, Any]:
     """Items that more than half of the weight has in one cluster, and what hangs together so."""
     rows = consensus.group_rows()
     shared = (rows @ rows.T).tocoo()
@@ -162,12 +157,12 @@ def _by_majority(consensus: Consensus) -> Final:
     graph = sparse.coo_matrix((shared.data[most], (shared.row[most], shared.col[most])), (n, n))
     labels = connected_components(graph, directed=False)[1]
     labels[np.diff(rows.indptr) == 0] = -1  # what no round has put anywhere
-    return Final(labels[consensus.group], None)
+    return labels[consensus.group], None
 
 
-def _by_eigenvectors(consensus: Consensus, base: BaseClusterer, n: int) -> Final:
+def _by_eigenvectors(consensus: Consensus, base: BaseClusterer, n: int) -> tuple[Any, Any]:
     turn = consensus.directions(n)
     model = base.made()
     rows = (consensus.group_rows() @ turn)[consensus.group]
     labels = base.labels(model, rows, "the eigenvectors of the kernel")
-    return Final(labels, Turned(model, turn) if hasattr(model, "predict") else None)
+    return labels, Turned(model, turn) if hasattr(model, "predict") else None
