@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import (
     DBSCAN,
@@ -25,7 +26,7 @@ from sklearn.preprocessing import StandardScaler, scale
 
 from coterie import BoostCluster, Constraints, KMedoids, MPCKMeans, SpectralLearning
 from coterie.constraints._model import stated_pairs
-from coterie.ensemble._boosting import Consensus, PairLoss, Scatter, Shares
+from coterie.ensemble._boosting import BaseClusterer, Consensus, PairLoss, Scatter, Shares, find_final
 from coterie.ensemble._boosting.held_out import folds_of
 from coterie.exceptions import ParameterError, ViolatedConstraintsWarning
 from coterie.testing._problems import same_partition
@@ -532,6 +533,26 @@ def test_a_base_that_finds_its_clusters_has_the_majority():
     model = unchecked(estimator=base, n_rounds=3).fit(X, constraints=known)
     assert (model.labels_[::10] == -1).all()
     assert same_partition(model.labels_[noisy >= 0], y[noisy >= 0])
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1 << 22])
+def test_the_majority_is_more_than_half(monkeypatch, chunk):
+    monkeypatch.setattr("coterie.ensemble._boosting.consensus._CHUNK", chunk)
+    base = BaseClusterer(DBSCAN(), None, None)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        consensus, K = Consensus(25), np.zeros((25, 25))
+        for weight in (0.3, 0.3) if seed % 2 else rng.uniform(0.1, 1.0, size=4):
+            labels = rng.integers(-1, 5, size=25).astype(np.int32)
+            consensus.add(labels, weight)
+            K += weight * oracle.together(labels)
+        found = find_final(consensus, base, None)[0]
+        graph = 0.5 * sum(consensus.weights) + 1e-12 < K
+        expected = connected_components(sparse.csr_array(graph), directed=False)[1]
+        inside = graph.diagonal()  # the others are in no cluster most of the time
+        assert (found[~inside] == -1).all()
+        assert np.array_equal(np.unique(found[inside]), np.arange(found.max() + 1))
+        assert same_partition(found[inside], expected[inside])
 
 
 def test_errors_of_the_base_say_where():

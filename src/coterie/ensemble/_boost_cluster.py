@@ -76,7 +76,8 @@ class BoostCluster(ConstrainedClusterMixin, BaseEstimator):
     ----------
     n_clusters : int, optional
         Number of clusters; by default that of the base. Of a base that finds it by itself the end does, too:
-        items are together that more than half of the weight has together.
+        items are together that more than half of the weight has together, and in no cluster (-1) if so much
+        has them in none.
     estimator : clusterer or {"k-means", "ward", "single", "spectral"}, optional
         The base, by default "k-means" (4 starts). Its parameter `random_state` is set anew for each round.
     n_components : int, default 5

@@ -15,6 +15,8 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
+from sklearn.utils import gen_batches
+from sklearn.utils.extmath import row_norms
 
 from coterie._arrays import Floats, Index, Labels
 from coterie.base import warn_user
@@ -23,6 +25,8 @@ from coterie.ensemble._boosting.base_clusterer import BaseClusterer
 
 # Up to how many different rows k-means starts so often; beyond, once.
 _MANY_ROWS, _STARTS = 20_000, 10
+# Pairs of groups that are looked at at once.
+_CHUNK = 1 << 22
 _WAYS_OUT = 'final="embedding" needs no such table.'
 
 
@@ -150,13 +154,18 @@ def _by_kmeans(consensus: Consensus, base: BaseClusterer) -> tuple[Any, Any]:
 
 def _by_majority(consensus: Consensus) -> tuple[Any, Any]:
     """Items that more than half of the weight has in one cluster, and what hangs together so."""
-    rows = consensus.group_rows()
-    shared = (rows @ rows.T).tocoo()
-    most = shared.data > 0.5 * sum(consensus.weights)
-    n = consensus.n_groups
-    graph = sparse.coo_matrix((shared.data[most], (shared.row[most], shared.col[most])), (n, n))
-    labels = connected_components(graph, directed=False)[1]
-    labels[np.diff(rows.indptr) == 0] = -1  # what no round has put anywhere
+    rows, n = consensus.group_rows(), consensus.n_groups
+    half = 0.5 * sum(consensus.weights) * (1.0 + 1e-9)  # half itself is no majority, whatever rounding says
+    labels = np.arange(n)
+    for part in gen_batches(n, max(1, _CHUNK // n)):
+        shared = (rows[part] @ rows.T).tocoo()
+        most = shared.data > half
+        ends = labels[part.start + shared.row[most]], labels[shared.col[most]]
+        graph = sparse.coo_matrix((shared.data[most], ends), (n, n))
+        labels = connected_components(graph, directed=False)[1][labels]
+    inside = row_norms(rows, squared=True) > half
+    labels[~inside] = -1  # what the majority has put nowhere
+    labels[inside] = np.unique(labels[inside], return_inverse=True)[1]
     return labels[consensus.group], None
 
 
