@@ -572,6 +572,30 @@ def test_errors_of_the_base_say_where():
         unchecked(estimator=Says([0, 1, 2])).fit(X, constraints=known)
 
 
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("final", ["kernel", "embedding", "select"])
+def test_clusters_that_only_new_rows_have_are_none(alone, final):
+    class Strips(Halves):
+        def predict(self, X):
+            return np.where(np.abs(X[:, 0]) > 1000, 9, self.fit(X).labels_)
+
+    X, y = load_iris(return_X_y=True)
+    known = Constraints.sample(y, n_pairs=0 if alone else 60, random_state=0)
+    model = unchecked(4, estimator=Strips(), final=final, n_rounds=2, random_state=0).fit(
+        X, constraints=known
+    )
+    assert model.n_iter_ == (0 if alone else 2)
+    far = np.full((1, 4), 1e7)
+    rounds = [(far, model._predictor)] if alone else [(far, m) for _, m in model._predictor.ways]
+    assert all(m.predict(rows)[0] == 9 for rows, m in rounds)
+    assert np.array_equal(model.predict(X), model.labels_)
+    if alone or model._predictor.last is None:
+        assert model.predict(far).tolist() == [-1]
+    else:  # a row of zeros, which the end may put anywhere
+        assert model._consensus.rows([[9], [9]]).nnz == 0
+        assert model.predict(far)[0] in model.labels_
+
+
 @pytest.mark.parametrize("final", ["kernel", "embedding", "select"])
 def test_of_a_pipeline_the_last_step_tells_the_number_and_all_steps_get_a_seed(final):
     X, y = load_iris(return_X_y=True)

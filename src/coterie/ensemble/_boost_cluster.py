@@ -304,11 +304,12 @@ class BoostCluster(ConstrainedClusterMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples,)
-            Labels.
+            Labels; -1 where one base alone decides, and puts a row where no item of the fit was.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **CHECKS_OF_ROWS)
-        return self._number[self._predictor.predict(X)]
+        found, k = np.asarray(self._predictor.predict(X)), len(self._number) - 1
+        return self._number[np.where(found < k, found, -1)]
 
     def affinity(self, rows: Any = None) -> Floats:
         """The kernel among some items: the weights of the rounds that have two of them in one cluster.

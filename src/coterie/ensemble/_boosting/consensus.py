@@ -72,7 +72,7 @@ class Consensus:
         widths = self.widths
         begin = np.cumsum(widths) - widths
         labels = np.column_stack([np.asarray(one, dtype=np.int64) for one in partitions])
-        inside = labels >= 0
+        inside = (labels >= 0) & (labels < widths)  # new rows may be where none of the fit was
         value = np.broadcast_to(np.sqrt(self.weights), labels.shape)[inside]
         ends = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
         shape = (len(labels), max(int(widths.sum()), 1))
