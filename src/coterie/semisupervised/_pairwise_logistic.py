@@ -70,7 +70,7 @@ class PairwiseLogisticRegression(PairClassifier):
     max_iter : int, default 1000
         Most steps of L-BFGS.
     tol : float, default 1e-6
-        Slope at which the search ends, for an example on average.
+        Slope at which the search ends, for a label on average.
 
     Attributes
     ----------
@@ -183,11 +183,11 @@ class PairwiseLogisticRegression(PairClassifier):
     def _train(self, features: KernelFeatures, known: Examples) -> Floats:
         same, apart = SAME_LOSSES[self.loss], APART_LOSSES[self.loss, self.cannot_link_loss]
         begin = np.zeros((features.rows.shape[1], known.sign.shape[1]))
-        scale = typical_length(features.rows)
+        scale, n_labels = typical_length(features.rows), len(known.labelled)
 
         def search(some: Examples, weights: Floats) -> Any:
             objective = SmoothObjective(features.rows, some, float(self.alpha), same, apart)
-            return least_smooth(objective, weights, scale, some.total, float(self.tol), self.max_iter)
+            return least_smooth(objective, weights, scale, n_labels, float(self.tol), self.max_iter)
 
         n_before = 0
         if self.loss == "nonconvex" and len(known.i):

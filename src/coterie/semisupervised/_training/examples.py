@@ -113,11 +113,6 @@ class Examples:
         """-1 for cannot-links, else 1."""
         return np.where(self.apart, -1.0, 1.0)
 
-    @cached_property
-    def total(self) -> float:
-        """How much all labels and pairs count."""
-        return float(len(self.labelled) + self.strength.sum())
-
     def ends(self, which: Any) -> Any:
         """A sparse matrix that adds up the slopes of some pairs, first those of i, then those of j."""
         ends = np.concatenate([self.i[which], self.j[which]])

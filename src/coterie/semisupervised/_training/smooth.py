@@ -20,6 +20,8 @@ from coterie.semisupervised._training.examples import Examples
 from coterie.semisupervised._training.pair_losses import Slopes
 
 Loss = Callable[[Any, Any], Slopes]
+# A search is also at its end where it could gain this share of the objective: that is rounding.
+_NO_GAIN = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +47,22 @@ class _Pairs:
     loss: Loss
 
     def add(self, f: Floats, slope: Floats) -> float:
-        """The loss of all; writes `slope`."""
+        """The loss of all above that at 0; writes `slope`."""
         value, a, b = self.loss(f[self.i], self.turn * f[self.j])
         slope += self.ends @ np.vstack([self.strength * a, self.strength * self.turn * b])
-        return float((self.strength * value).sum())
+        return float((self.strength * (value - self.at_0)).sum())
+
+    @property
+    def at_0(self) -> float:
+        """The loss of a pair where f is 0."""
+        return float(self.loss(0.0, 0.0)[0])
 
 
 class SmoothObjective:
-    """The objective in f, and in weights of rows."""
+    """The objective in f, and in weights of rows; counted from `base`, what pairs cost where f is 0.
+
+    Many pairs and few labels would else leave no digits for what the labels change.
+    """
 
     def __init__(self, rows: Any, known: Examples, alpha: float, same: Loss, apart: Loss) -> None:
         self._rows, self._known, self._alpha = rows, known, alpha
@@ -62,6 +72,8 @@ class SmoothObjective:
                 turn = known.turn[which] if loss is same else np.ones(int(which.sum()))
                 columns = known.i[which], known.j[which], turn[:, None], known.strength[which][:, None]
                 self._pairs.append(_Pairs(*columns, known.ends(which), loss))
+        n_columns = known.sign.shape[1]
+        self.base = n_columns * sum(float(pairs.strength.sum()) * pairs.at_0 for pairs in self._pairs)
 
     def losses(self, f: Floats) -> tuple[float, Floats]:
         """The losses of labels and pairs, and their slope in f."""
@@ -79,16 +91,17 @@ class SmoothObjective:
 
 
 def least_smooth(
-    objective: SmoothObjective, begin: Floats, scale: float, total: float, tol: float, max_iter: int
+    objective: SmoothObjective, begin: Floats, scale: float, n_labels: int, tol: float, max_iter: int
 ) -> SmoothAnswer:
-    """Go down from `begin` until no slope is above `tol`, in rows of length 1 and for an example on average.
+    """Go down from `begin` until no slope is above `tol`, in rows of length 1 and for a label on average.
 
-    `scale` is the typical length of a row, and `total` what all examples count, so that units do not matter.
+    `scale` is the typical length of a row, so that units do not matter. Pairs do not count: however many
+    there are, it is the labels that tell the classes apart.
     """
 
     def cost(x: Floats) -> tuple[float, Floats]:
         value, slope = objective.at(x.reshape(begin.shape) / scale)
-        return value / total, slope.ravel() / (scale * total)
+        return value / n_labels, slope.ravel() / (scale * n_labels)
 
     history: list[float] = []
     options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20, "ftol": 0.0, "gtol": tol}
@@ -98,12 +111,15 @@ def least_smooth(
         jac=True,
         method="L-BFGS-B",
         options=options,
-        callback=lambda intermediate_result: history.append(total * float(intermediate_result.fun)),
+        callback=lambda intermediate_result: history.append(n_labels * float(intermediate_result.fun)),
     )
+    # what another step would gain, by the curvature that was seen
+    left = 0.5 * float(found.jac @ found.hess_inv.matvec(found.jac))
+    rounded = found.nit > 0 and left <= _NO_GAIN * abs(float(found.fun))
     return SmoothAnswer(
         weights=found.x.reshape(begin.shape) / scale,
-        objective=total * float(found.fun),
-        history=np.array(history or [total * float(found.fun)]),
+        objective=objective.base + n_labels * float(found.fun),
+        history=objective.base + np.array(history or [n_labels * float(found.fun)]),
         n_iter=int(found.nit),
-        converged=bool(np.abs(found.jac).max(initial=0.0) <= tol),
+        converged=bool(np.abs(found.jac).max(initial=0.0) <= tol or rounded),
     )
