@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import (
     DBSCAN,
@@ -18,7 +19,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
@@ -84,6 +85,12 @@ def a_loss(known):
     return PairLoss(stated_pairs(known, hard=True))
 
 
+def ratio(shares, weight):
+    """The loss after a partition is added with this weight, by the loss before; (12)."""
+    must = shares.must_apart + shares.must_together * np.exp(-weight)
+    return must * (shares.cannot_apart + shares.cannot_together * np.exp(weight))
+
+
 # ---- the loss and the weight of a round ---------------------------------------------------------------
 
 
@@ -110,7 +117,7 @@ def test_loss_and_weights_are_those_of_all_pairs_of_pairs(seed):
         before = loss.value
         loss.add(labels, weight)
         K += weight * delta
-        assert loss.value - before == pytest.approx(np.log(shares.ratio(weight)))  # (12)
+        assert loss.value - before == pytest.approx(np.log(ratio(shares, weight)))  # (12)
 
 
 def test_worked_numbers():
@@ -119,8 +126,8 @@ def test_worked_numbers():
     weight = shares.best_weight(0.0, 1.0)
     assert weight == pytest.approx(1.1168, abs=5e-5)
     assert shares.cautious_weight == pytest.approx(0.06758, abs=5e-6)
-    assert shares.ratio(weight) == pytest.approx((0.14**0.5 + 0.24**0.5) ** 2)
-    assert shares.ratio(weight) == pytest.approx(0.7466, abs=5e-5)
+    assert ratio(shares, weight) == pytest.approx((0.14**0.5 + 0.24**0.5) ** 2)
+    assert ratio(shares, weight) == pytest.approx(0.7466, abs=5e-5)
     assert shares.best_weight(0.01, 1.0) == pytest.approx(1.0486, abs=5e-5)
     assert np.exp(weight) == pytest.approx(3.055, abs=5e-4)
 
@@ -146,7 +153,7 @@ def test_smoothed_weight_lies_below_the_exact_one_and_lowers_the_loss(must_toget
     shares = Shares(1 - must_together, must_together, 1 - cannot_together, cannot_together)
     weight = shares.best_weight(0.01, 0.01)
     assert weight > 0
-    assert shares.ratio(weight) < 1
+    assert ratio(shares, weight) < 1
     good, bad = must_together * (1 - cannot_together), (1 - must_together) * cannot_together
     if bad > 0:
         assert weight < 0.5 * np.log(good / bad)
@@ -179,8 +186,8 @@ def test_bound_9_holds_and_its_least_is_the_cautious_weight(seed):
     p, q = oracle.weights(np.zeros_like(must), must, cannot)
     _, B, _, D = oracle.shares(p, q, oracle.together(labels))
     bound = (np.exp(3 * alpha) + np.exp(-3 * alpha) + 1) / 3 - (1 - np.exp(-3 * alpha)) / 3 * (B - D)
-    ratio = np.array([shares.ratio(one) for one in alpha])
-    assert (ratio <= bound + 1e-12).all()
+    ratios = np.array([ratio(shares, one) for one in alpha])
+    assert (ratios <= bound + 1e-12).all()
     assert bound[30] == pytest.approx(1.0)
     if shares.edge > 0:
         fine = np.linspace(0, 0.2, 20001)
@@ -334,6 +341,36 @@ def test_what_does_not_matter(scatter):
     assert np.array_equal(again.labels_, model.labels_)
 
 
+@pytest.mark.parametrize("words", [{}, {"scatter": "difference", "center": False}])
+def test_projected_rows_keep_their_place(words):
+    """Turned rows have the same, c times as long ones c squared times; the origin matters to neither form."""
+    X, y = load_iris(return_X_y=True)
+    known = Constraints.sample(y, n_pairs=60, noise=0.1, random_state=0)
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+
+    def similar(rows):
+        model = unchecked(3, n_rounds=1, random_state=0, **words).fit(rows, constraints=known)
+        found = (rows - rows.mean(axis=0)) @ model.projections_[0]
+        return found @ found.T
+
+    expected = similar(X)
+    for moved, size in ((X @ turn, 1.0), (3.0 * X, 81.0), (X + np.array([5.0, -3.0, 100.0, 0.0]), 1.0)):
+        assert similar(moved) == pytest.approx(size * expected, rel=1e-6, abs=1e-6 * np.abs(expected).max())
+
+
+def test_more_columns_than_clusters_hardly_matter():
+    X, y = load_breast_cancer(return_X_y=True)
+    known = Constraints.sample(y, n_pairs=400, how="balanced", random_state=0)
+    scores = [
+        normalized_mutual_info_score(
+            y, unchecked(2, n_components=n, random_state=0).fit_predict(scale(X), constraints=known)
+        )
+        for n in (1, 3, 10)
+    ]
+    assert max(scores) - min(scores) < 0.02
+    assert min(scores) > 0.6
+
+
 def test_repeated_pairs_change_the_smoothing_alone():
     X, y = load_iris(return_X_y=True)
     known = Constraints.sample(y, n_pairs=60, noise=0.2, random_state=0)
@@ -378,11 +415,11 @@ def test_of_many_rows_kmeans_begins_where_it_ends_on_some(monkeypatch):
     H, squares = consensus.rows(consensus.partitions).toarray(), []
     for many in (20_000, 60):
         monkeypatch.setattr("coterie.ensemble._boosting.consensus._MANY_ROWS", many)
-        end = find_final(consensus, BaseClusterer("k-means", 3, np.random.RandomState(0)), None)
-        assert adjusted_rand_score(y, end.labels) > 0.9
-        assert (end.model.predict(consensus.rows(consensus.partitions)) == end.labels).all()
-        means = np.array([H[end.labels == c].mean(axis=0) for c in range(3)])
-        squares.append(((H - means[end.labels]) ** 2).sum())
+        labels, last = find_final(consensus, BaseClusterer("k-means", 3, np.random.RandomState(0)), None)
+        assert adjusted_rand_score(y, labels) > 0.9
+        assert (last.predict(consensus.rows(consensus.partitions)) == labels).all()
+        means = np.array([H[labels == c].mean(axis=0) for c in range(3)])
+        squares.append(((H - means[labels]) ** 2).sum())
     assert squares[1] == pytest.approx(squares[0], rel=0.02)
 
 
@@ -502,6 +539,17 @@ def test_any_base(base, final):
     assert len(model.projections_) == model.n_iter_
 
 
+def test_the_way_out_of_a_large_table_is_one(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    known = Constraints.sample(y, n_pairs=60, noise=0.1, random_state=0)
+    monkeypatch.setattr("coterie.distance._kernels.named_kernels.MAX_TABLE", 8.0 * 149**2)
+    base = SpectralClustering(3, affinity="nearest_neighbors", n_neighbors=60)
+    for final in ("kernel", "select"):
+        with pytest.raises(ValueError, match=r'150 items.*final="embedding" needs no such table'):
+            unchecked(estimator=base, final=final, random_state=0).fit(X, constraints=known)
+    assert unchecked(estimator=base, final="embedding", random_state=0).fit(X, constraints=known).n_iter_ > 0
+
+
 def test_a_base_that_finds_its_clusters_has_the_majority():
     X, y = load_iris(return_X_y=True)
     noisy = y.copy()
@@ -513,17 +561,24 @@ def test_a_base_that_finds_its_clusters_has_the_majority():
     assert same_partition(model.labels_[noisy >= 0], y[noisy >= 0])
 
 
-def test_a_pipeline_has_the_parameters_of_its_last_step():
-    X, y = load_iris(return_X_y=True)
-    known = Constraints.sample(y, n_pairs=60, random_state=0)
-    pipeline = make_pipeline(StandardScaler(), KMeans(5, n_init=4))
-    models = [
-        unchecked(k, estimator=pipeline, random_state=0).fit(X, constraints=known) for k in (None, 3, 3)
-    ]
-    assert [model.labels_.max() + 1 for model in models] == [5, 3, 3]
-    assert (models[1].labels_ == models[2].labels_).all()  # its seed is set, too
-    assert (models[1].predict(X) == models[1].labels_).all()
-    assert pipeline[-1].n_clusters == 5
+@pytest.mark.parametrize("chunk", [1, 7, 1 << 22])
+def test_the_majority_is_more_than_half(monkeypatch, chunk):
+    monkeypatch.setattr("coterie.ensemble._boosting.consensus._CHUNK", chunk)
+    base = BaseClusterer(DBSCAN(), None, None)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        consensus, K = Consensus(25), np.zeros((25, 25))
+        for weight in (0.3, 0.3) if seed % 2 else rng.uniform(0.1, 1.0, size=4):
+            labels = rng.integers(-1, 5, size=25).astype(np.int32)
+            consensus.add(labels, weight)
+            K += weight * oracle.together(labels)
+        found = find_final(consensus, base, None)[0]
+        graph = 0.5 * sum(consensus.weights) + 1e-12 < K
+        expected = connected_components(sparse.csr_array(graph), directed=False)[1]
+        inside = graph.diagonal()  # the others are in no cluster most of the time
+        assert (found[~inside] == -1).all()
+        assert np.array_equal(np.unique(found[inside]), np.arange(found.max() + 1))
+        assert same_partition(found[inside], expected[inside])
 
 
 def test_errors_of_the_base_say_where():
@@ -541,6 +596,30 @@ def test_errors_of_the_base_say_where():
     assert caught.value.__notes__ == ["Fails raised this on the rows of round 1 (150 x 3)."]
     with pytest.raises(ValueError, match=r"Says gave labels of shape \(3,\) and type int64 for 150 rows"):
         unchecked(estimator=Says([0, 1, 2])).fit(X, constraints=known)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("final", ["kernel", "embedding", "select"])
+def test_clusters_that_only_new_rows_have_are_none(alone, final):
+    class Strips(Halves):
+        def predict(self, X):
+            return np.where(np.abs(X[:, 0]) > 1000, 9, self.fit(X).labels_)
+
+    X, y = load_iris(return_X_y=True)
+    known = Constraints.sample(y, n_pairs=0 if alone else 60, random_state=0)
+    model = unchecked(4, estimator=Strips(), final=final, n_rounds=2, random_state=0).fit(
+        X, constraints=known
+    )
+    assert model.n_iter_ == (0 if alone else 2)
+    far = np.full((1, 4), 1e7)
+    rounds = [(far, model._predictor)] if alone else [(far, m) for _, m in model._predictor.ways]
+    assert all(m.predict(rows)[0] == 9 for rows, m in rounds)
+    assert np.array_equal(model.predict(X), model.labels_)
+    if alone or model._predictor.last is None:
+        assert model.predict(far).tolist() == [-1]
+    else:  # a row of zeros, which the end may put anywhere
+        assert model._consensus.rows([[9], [9]]).nnz == 0
+        assert model.predict(far)[0] in model.labels_
 
 
 @pytest.mark.parametrize("final", ["kernel", "embedding", "select"])

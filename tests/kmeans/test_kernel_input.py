@@ -155,3 +155,10 @@ def test_scikit_learn_checks_of_a_given_kernel():
             continue  # hands over features without asking whether they are taken
         with contextlib.suppress(SkipTest):
             check(estimator)
+
+
+def test_new_rows_may_be_sparse_where_the_first_were_not():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = KernelPCKMeans(3, kernel="rbf", random_state=0).fit(X)
+    for form in (sparse.csr_matrix, sparse.csr_array):
+        assert np.array_equal(model.predict(form(X)), model.labels_)

@@ -16,6 +16,7 @@ from coterie.semisupervised._training import (
     least_smooth,
 )
 from coterie.semisupervised._training.pair_losses import not_both, printed_apart
+from tests.marks import outvoted
 from tests.oracles import pair_classifier as oracle
 
 pytestmark = pytest.mark.filterwarnings("ignore::coterie.exceptions.ViolatedConstraintsWarning")
@@ -293,6 +294,33 @@ def test_the_pairs_of_the_dual_make_f():
         f = f - g * (K[i] - c * K[j])
     assert model.decision_function(K) == pytest.approx(f / 0.4, abs=1e-6)
     assert 0 <= model.dual_gap_ <= 1e-11 * model.objective_
+
+
+@outvoted
+@pytest.mark.parametrize(("k", "weight"), [(2, 1.0), (2, 100.0), (3, 1.0), (3, 100.0)])
+def test_few_labels_beside_many_pairs(k, weight):
+    """However much pairs count, the labels tell the classes apart: the search does not end before."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(k, size=3000)
+    X = rng.normal(size=(3000, 5)) + 2.0 * np.eye(k, 5)[y]
+    known = Constraints.sample(y, 20_000, noise=0.05, random_state=0)
+    some = np.full(3000, -1)
+    for c in range(k):
+        some[np.flatnonzero(y == c)[:2]] = c
+    words = {"weight": weight, "kernel": "linear", "alpha": 0.01}
+    model = PairwiseLogisticRegression(**words).fit(X, some, constraints=known)
+    assert model.converged_
+    examples = Examples.read(some, 2.0 * np.eye(k)[:, k == 2 :] - 1.0, known, weight, k == 2)
+    assert len(examples.labelled) == 2 * k
+    rows = X[examples.items]
+    objective = SmoothObjective(
+        rows, examples, 0.01, SAME_LOSSES["convex"], APART_LOSSES["convex", "not-both"]
+    )
+    slope = np.abs(objective.at(model.coef_.T)[1]).max()
+    # in rows of length 1; at 0 the labels alone pull with about 1 each
+    assert slope / np.sqrt((rows**2).sum(axis=1).mean()) < 1e-4 * 2 * k
+    if k == 2:
+        assert np.mean(model.predict(X) == y) > 0.85
 
 
 # ---- symmetries -------------------------------------------------------------------------------------------

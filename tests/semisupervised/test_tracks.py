@@ -98,8 +98,10 @@ def test_sparse_and_single_precision_stay_what_they_are(form):
 def test_tracks_that_touch_were_there_at_one_time():
     X = np.zeros((6, 1))
     for gap, expected in ((0, [[6, 7]]), (1, [])):
-        told = track_rows(X, [0, 0, 1, 1, -1, -1], [1, 5, 5 + gap, 8, 2, 6])
-        assert told.constraints.cannot_link.tolist() == expected
+        times = np.array([1, 5, 5 + gap, 8, 2, 6])
+        for given in (times, times.astype("m8[s]"), times.astype("M8[s]")):
+            told = track_rows(X, [0, 0, 1, 1, -1, -1], given)
+            assert told.constraints.cannot_link.tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -328,9 +330,23 @@ def test_models_in_pipelines_and_on_frames():
     kernels = ("rbf", "laplacian", "polynomial", "linear", "cosine")
     for model in (PairwiseSVC(kernel=kernel) for kernel in kernels):
         dense = select_pairs(model.fit(X, partial), X, tracks, [0, 1, 2], 5)
-        rows = sparse.csr_array(X)
-        found = select_pairs(model.fit(rows, partial), rows, tracks, [0, 1, 2], 5)
-        assert (found.tracks == dense.tracks).all()
+        for rows in (sparse.csr_array(X), sparse.csc_matrix(X)):
+            found = select_pairs(model.fit(X, partial), rows, tracks, [0, 1, 2], 5)
+            assert (found.tracks == dense.tracks).all()
+            found = select_pairs(model.fit(rows, partial), rows, tracks, [0, 1, 2], 5)
+            assert (found.tracks == dense.tracks).all()
+
+
+def test_labelled_tracks_in_any_form():
+    X, y, tracks, _ = images(3)
+    model = PairwiseLogisticRegression().fit(X, y)
+    names = [[7, "b", -1][track % 2] if track >= 0 else None for track in tracks]
+    mixed, one, two = (
+        select_pairs(model, X, given, labelled, 3).tracks.tolist()
+        for given, labelled in ((names, {"b"}), (np.where(tracks < 0, -1, tracks % 2), 1), (names, "b"))
+    )
+    assert mixed == two == [[7, "b"]]
+    assert one == [[0, 1]]
 
 
 def test_what_cannot_be_asked_is_refused():

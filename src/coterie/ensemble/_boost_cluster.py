@@ -76,7 +76,8 @@ class BoostCluster(ConstrainedClusterMixin, BaseEstimator):
     ----------
     n_clusters : int, optional
         Number of clusters; by default that of the base. Of a base that finds it by itself the end does, too:
-        items are together that more than half of the weight has together.
+        items are together that more than half of the weight has together, and in no cluster (-1) if so much
+        has them in none.
     estimator : clusterer or {"k-means", "ward", "single", "spectral"}, optional
         The base, by default "k-means" (4 starts). Its parameter `random_state`, or that of the last step of a
         pipeline, is set anew for each round.
@@ -305,11 +306,12 @@ class BoostCluster(ConstrainedClusterMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples,)
-            Labels.
+            Labels; -1 where one base alone decides, and puts a row where no item of the fit was.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **CHECKS_OF_ROWS)
-        return self._number[self._predictor.predict(X)]
+        found, k = np.asarray(self._predictor.predict(X)), len(self._number) - 1
+        return self._number[np.where(found < k, found, -1)]
 
     def affinity(self, rows: Any = None) -> Floats:
         """The kernel among some items: the weights of the rounds that have two of them in one cluster.

@@ -6,7 +6,7 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_array, gen_batches
+from sklearn.utils import check_array
 
 from coterie._arrays import Floats, Index
 from coterie.constraints import as_constraints
@@ -21,8 +21,6 @@ from coterie.semisupervised._tracks import (
 )
 
 _STRATEGIES = ("min", "max", "com")
-# Centroids whose similarity to themselves is worked out at once.
-_BATCH = 256
 
 
 class TrackPairs(NamedTuple):
@@ -109,7 +107,7 @@ def select_pairs(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # centroids have no names of columns; the images had
             centroids = front.transform(centroids)
-    own = _own_similarity(last, centroids)
+    own = last._features.own(centroids)
 
     group = known.components[n:]  # tracks that are known to be the same
     done = np.isin(group, group[told])
@@ -167,7 +165,7 @@ def _told(labelled: Any, names: Any, strategy: str) -> Any:
     """Which tracks are labelled."""
     number = {name: at for at, name in enumerate(names.tolist())}
     told = np.zeros(len(names), dtype=bool)
-    for name in np.atleast_1d(np.asarray(labelled)).tolist():
+    for name in [labelled] if isinstance(labelled, str) or not np.iterable(labelled) else labelled:
         if name not in number:
             raise ValueError(f"labelled names the track {name!r}, which no image is of.")
         told[number[name]] = True
@@ -177,10 +175,3 @@ def _told(labelled: Any, names: Any, strategy: str) -> Any:
             'or take strategy="com".'
         )
     return told
-
-
-def _own_similarity(last: Any, centroids: Any) -> Floats:
-    """The kernel of each centroid with itself."""
-    parts = [centroids[part] for part in gen_batches(centroids.shape[0], _BATCH)]
-    found = [last._features.similarities(part, part) for part in parts]
-    return np.concatenate([np.zeros(0), *(np.asarray(table.diagonal()) for table in found)])

@@ -87,7 +87,7 @@ def track_rows(X: Any, tracks: Any, times: Any = None) -> TrackRows:
 
 
 def read_tracks(tracks: Any, n_rows: int) -> tuple[Any, Index]:
-    """The tracks, sorted, and the number of the track of each row; -1: of none."""
+    """The tracks as they come first, and the number of the track of each row; -1: of none."""
     items, numbers, n = known_labels(tracks, "tracks")
     if n != n_rows:
         raise ValueError(f"tracks has {n:,} values, but X has {n_rows:,} rows; give each image its track.")
@@ -118,7 +118,7 @@ def _overlaps(times: Any, code: Index, n_tracks: int) -> Index:
     times = np.asarray(times)
     if times.shape != code.shape:
         raise ValueError(f"times must have a value for each of the {len(code):,} rows; got {times.shape}.")
-    if times.dtype.kind not in "iufM":
+    if times.dtype.kind not in "iufMm":
         raise TypeError(f"times must be numbers or dates (datetime64); got {times.dtype}.")
     order = np.argsort(code, kind="stable")[(code < 0).sum() :]
     none = times[order] != times[order]  # NaN and NaT

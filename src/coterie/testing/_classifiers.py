@@ -207,13 +207,14 @@ def check_single_stays_single(estimator: Any) -> None:
 
 
 def check_sparse_is_read(estimator: Any) -> None:
-    """Sparse rows give what the same numbers give as a dense array."""
+    """Sparse rows give what the same numbers give as a dense array, in the fit and after it."""
     X, y, known = _rows(estimator)
-    expected = _fitted(estimator, X, y, known).decision_function(X)
+    dense = _fitted(estimator, X, y, known)
+    expected = dense.decision_function(X)
     for container in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array):
         model = _fitted(estimator, container(X), y, known)
-        for rows in (container(X), X):
-            _assert_same(model.decision_function(rows), expected, f"{container.__name__} differs")
+        for one, rows in ((model, container(X)), (model, X), (dense, container(X))):
+            _assert_same(one.decision_function(rows), expected, f"{container.__name__} differs")
 
 
 def check_copies_and_refits(estimator: Any) -> None:

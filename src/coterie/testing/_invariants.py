@@ -339,7 +339,7 @@ def check_threads_do_not_matter(estimator: Any) -> None:
     if "label" in kinds:
         known = known | Constraints.from_labels(np.where(np.arange(n) % 500 == 0, truth, -1))
     ready(estimator, 4)
-    few = {"max_iter": 5, "n_init": 1}
+    few = {"max_iter": 5, "n_init": 1, "n_rounds": 2, "n_folds": 2}
     estimator.set_params(**{name: few[name] for name in few if name in estimator.get_params()})
     for given in (X, X.astype(np.float32)):
         found = []

@@ -99,7 +99,7 @@ class KernelMaker:
             ends = X.indices.astype(np.int32), X.indptr.astype(np.int32)
             X = sparse.csr_matrix((X.data, *ends), X.shape)
         if self.middle is not None:
-            return X - self.middle
+            return np.asarray(X - self.middle)  # of a sparse matrix the difference is a matrix, too
         if self.name != "cosine":
             return X
         scale = Cosine(X).scale.astype(X.dtype)

@@ -6,7 +6,7 @@ from coterie._lazy import attach
 
 if TYPE_CHECKING:
     from coterie.ensemble._boosting.base_clusterer import NAMED, BaseClusterer
-    from coterie.ensemble._boosting.consensus import Consensus, Final, find_final
+    from coterie.ensemble._boosting.consensus import Consensus, find_final
     from coterie.ensemble._boosting.held_out import rounds_help
     from coterie.ensemble._boosting.pair_loss import PairLoss, Shares, together
     from coterie.ensemble._boosting.projection import Scatter, projected

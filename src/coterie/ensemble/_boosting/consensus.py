@@ -15,6 +15,8 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
+from sklearn.utils import gen_batches
+from sklearn.utils.extmath import row_norms
 
 from coterie._arrays import Floats, Index, Labels
 from coterie._compiled import few_threads
@@ -25,7 +27,9 @@ from coterie.ensemble._boosting.base_clusterer import BaseClusterer
 # Up to how many different rows k-means starts so often; beyond, it begins where so many starts on so many
 # items end.
 _MANY_ROWS, _STARTS, _STARTS_OF_SOME = 20_000, 10, 4
-_WAYS_OUT = 'final="embedding" and "select" need no such table.'
+# Pairs of groups that are looked at at once.
+_CHUNK = 1 << 22
+_WAYS_OUT = 'final="embedding" needs no such table.'
 
 
 class Consensus:
@@ -75,7 +79,8 @@ class Consensus:
         for t, labels in enumerate(partitions):
             columns[:, t] = labels
             columns[:, t] += begin[t]
-            nowhere = np.asarray(labels) < 0
+            labels = np.asarray(labels)
+            nowhere = (labels < 0) | (labels >= widths[t])  # new rows may be where none of the fit was
             if nowhere.any():
                 inside = np.ones((n, T), dtype=bool) if inside is None else inside
                 inside[nowhere, t] = False
@@ -107,19 +112,11 @@ class Consensus:
         All of them keep every distance.
         """
         rows = self.group_rows()
-        refuse_large_table("precomputed", rows.shape[1], np.float64, 'final="select" needs no such table.')
+        refuse_large_table("precomputed", rows.shape[1], np.float64, "Fewer rounds make it smaller.")
         gram = (rows.T @ (sparse.diags(self.size) @ rows)).toarray()
         values, vectors = linalg.eigh(gram)
         order = np.argsort(-values, kind="stable")[:n]
         return np.asarray(vectors[:, order[values[order] > 1e-12 * values[order[0]]]])
-
-
-@dataclass(frozen=True, eq=False)
-class Final:
-    """Labels of the items, and what predicts those of rows of H of new ones; None: nothing does."""
-
-    labels: Any
-    model: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +131,11 @@ class Turned:
         return self.model.predict(rows @ self.turn)
 
 
-def find_final(consensus: Consensus, base: BaseClusterer, n_components: int | None) -> Final:
-    """Cluster the kernel, or its first eigenvectors if `n_components` says how many."""
+def find_final(consensus: Consensus, base: BaseClusterer, n_components: int | None) -> tuple[Any, Any]:
+    """Labels of the kernel, or of its first eigenvectors if `n_components` says how many.
+
+    And what predicts those of rows of H of new items; None: nothing does.
+    """
     if n_components is not None:
         return _by_eigenvectors(consensus, base, n_components)
     if base.n_clusters is None:
@@ -143,14 +143,14 @@ def find_final(consensus: Consensus, base: BaseClusterer, n_components: int | No
     if "affinity" in base.params:
         refuse_large_table("precomputed", len(consensus.group), np.float64, _WAYS_OUT)
         model = base.made(affinity="precomputed")
-        return Final(base.labels(model, consensus.affinity(), "the kernel of all rounds"), None)
+        return base.labels(model, consensus.affinity(), "the kernel of all rounds"), None
     if "linkage" in base.params:
         rows = (consensus.group_rows() @ consensus.directions())[consensus.group]
-        return Final(base.labels(base.made(), rows, "the rows of all rounds"), None)
+        return base.labels(base.made(), rows, "the rows of all rounds"), None
     return _by_kmeans(consensus, base)
 
 
-def _by_kmeans(consensus: Consensus, base: BaseClusterer) -> Final:
+def _by_kmeans(consensus: Consensus, base: BaseClusterer) -> tuple[Any, Any]:
     """K-means on the rows of H, which is kernel k-means on K."""
     k, n, rows = int(base.n_clusters or 1), consensus.n_groups, consensus.group_rows()
     if n < k:
@@ -168,24 +168,29 @@ def _by_kmeans(consensus: Consensus, base: BaseClusterer) -> Final:
         model = KMeans(k, init=start, n_init=1, copy_x=False)
     with few_threads(rows.nnz):
         labels = model.fit_predict(rows, sample_weight=consensus.size)
-    return Final(labels[consensus.group], model)
+    return labels[consensus.group], model
 
 
-def _by_majority(consensus: Consensus) -> Final:
+def _by_majority(consensus: Consensus) -> tuple[Any, Any]:
     """Items that more than half of the weight has in one cluster, and what hangs together so."""
-    rows = consensus.group_rows()
-    shared = (rows @ rows.T).tocoo()
-    most = shared.data > 0.5 * sum(consensus.weights)
-    n = consensus.n_groups
-    graph = sparse.coo_matrix((shared.data[most], (shared.row[most], shared.col[most])), (n, n))
-    labels = connected_components(graph, directed=False)[1]
-    labels[np.diff(rows.indptr) == 0] = -1  # what no round has put anywhere
-    return Final(labels[consensus.group], None)
+    rows, n = consensus.group_rows(), consensus.n_groups
+    half = 0.5 * sum(consensus.weights) * (1.0 + 1e-9)  # half itself is no majority, whatever rounding says
+    labels = np.arange(n)
+    for part in gen_batches(n, max(1, _CHUNK // n)):
+        shared = (rows[part] @ rows.T).tocoo()
+        most = shared.data > half
+        ends = labels[part.start + shared.row[most]], labels[shared.col[most]]
+        graph = sparse.coo_matrix((shared.data[most], ends), (n, n))
+        labels = connected_components(graph, directed=False)[1][labels]
+    inside = row_norms(rows, squared=True) > half
+    labels[~inside] = -1  # what the majority has put nowhere
+    labels[inside] = np.unique(labels[inside], return_inverse=True)[1]
+    return labels[consensus.group], None
 
 
-def _by_eigenvectors(consensus: Consensus, base: BaseClusterer, n: int) -> Final:
+def _by_eigenvectors(consensus: Consensus, base: BaseClusterer, n: int) -> tuple[Any, Any]:
     turn = consensus.directions(n)
     model = base.made()
     rows = (consensus.group_rows() @ turn)[consensus.group]
     labels = base.labels(model, rows, "the eigenvectors of the kernel")
-    return Final(labels, Turned(model, turn) if hasattr(model, "predict") else None)
+    return labels, Turned(model, turn) if hasattr(model, "predict") else None

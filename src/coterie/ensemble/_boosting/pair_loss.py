@@ -38,11 +38,6 @@ class Shares:
         edge = self.must_together - self.cannot_together
         return edge if abs(edge) > _NO_EDGE else 0.0
 
-    def ratio(self, weight: float) -> float:
-        """The loss after the partition is added with this weight, by the loss before; (12)."""
-        must = self.must_apart + self.must_together * np.exp(-weight)
-        return float(must * (self.cannot_apart + self.cannot_together * np.exp(weight)))
-
     def best_weight(self, smoothing: float, least_smoothing: float) -> float:
         """Where (12) is least, (13); with no share AD at all, at `least_smoothing`: else there is no end."""
         good, bad = self.must_together * self.cannot_apart, self.must_apart * self.cannot_together

@@ -78,8 +78,8 @@ class BoostingRounds:
         """Labels of all rounds together, and what predicts those of new rows (None: nothing does)."""
         embedded = self._settings.final == "embedding"
         n_components = self._settings.n_components + 1 if embedded else None
-        final = find_final(self.consensus, self._base, n_components)
-        labels, last, can_predict = final.labels, final.model, final.model is not None
+        labels, last = find_final(self.consensus, self._base, n_components)
+        can_predict = last is not None
         rounds = range(len(self.bases))
         if self._settings.final == "select":
             broken = [self._loss.share_broken(one) for one in self.consensus.partitions]

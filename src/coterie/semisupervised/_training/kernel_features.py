@@ -35,8 +35,9 @@ class KernelFeatures:
     def __init__(self, model: Any, X: Any, items: Index) -> None:
         self.items, self.dtype = items, X.dtype
         self._back: Floats | None = None  # from weights of the rows to coefficients of the items
+        self._maker: Any = None
+        self.support: Any = None
         if model.kernel == "precomputed":
-            self._maker, self.support = None, None
             refuse_large_table("precomputed", len(items), np.float64, WAYS_OUT)
             given = given_kernel(X).data
             table = given[items][:, items]
@@ -102,6 +103,10 @@ class KernelFeatures:
         if self.support is None:
             return rows if others is None else safe_sparse_dot(rows, others.T, dense_output=True)
         return self._maker.table(rows, self.support if others is None else others)
+
+    def own(self, X: Any) -> Floats:
+        """The kernel of each row with itself."""
+        return self._maker.own(self._maker.prepared(X.astype(np.float64)))
 
 
 def typical_length(rows: Any) -> float:

@@ -19,8 +19,8 @@ from coterie.semisupervised._training.examples import Examples
 from coterie.semisupervised._training.pair_losses import Loss, above_zero
 
 _LOG_2 = float(np.log(2.0))
-# A slope below this, for a label or pair on average, is rounding: no step along it lowers the sum.
-_ROUNDING = 1e-9
+# A search is also at its end where it could gain this share of what it gained: that is rounding.
+_NO_GAIN = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,6 @@ class SmoothObjective:
         self._rows, self._known, self._alpha = rows, known, alpha
         self._pairs = []
         self.n_labels = float(len(known.labelled))
-        self.n_examples = self.n_labels + float(known.strength.sum())
         self.at_zero = known.sign.size * _LOG_2
         for which, loss in ((known.alike, same), (~known.alike, apart)):
             if which.any():
@@ -97,7 +96,6 @@ def least_smooth(
     labels are heard. `scale` is the typical length of a row, so that units do not matter.
     """
     total = objective.n_labels
-    tol = max(tol, _ROUNDING * objective.n_examples / total)
 
     def cost(x: Floats) -> tuple[float, Floats]:
         value, slope = objective.at(x.reshape(begin.shape) / scale)
@@ -113,11 +111,14 @@ def least_smooth(
         options=options,
         callback=lambda intermediate_result: history.append(float(intermediate_result.fun)),
     )
+    # what another step would gain, by the curvature that was seen
+    left = 0.5 * float(found.jac @ found.hess_inv.matvec(found.jac))
+    rounded = found.nit > 0 and left <= _NO_GAIN * abs(float(found.fun))
     values = objective.at_zero + total * np.array([*history, float(found.fun)])
     return SmoothAnswer(
         weights=found.x.reshape(begin.shape) / scale,
         objective=float(values[-1]),
         history=values[: len(history)] if history else values,
         n_iter=int(found.nit),
-        converged=bool(np.abs(found.jac).max(initial=0.0) <= tol),
+        converged=bool(np.abs(found.jac).max(initial=0.0) <= tol or rounded),
     )
