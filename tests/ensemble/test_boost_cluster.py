@@ -10,6 +10,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import (
     DBSCAN,
+    AffinityPropagation,
     AgglomerativeClustering,
     FeatureAgglomeration,
     KMeans,
@@ -559,6 +560,17 @@ def test_a_base_that_finds_its_clusters_has_the_majority():
     model = unchecked(estimator=base, n_rounds=3).fit(X, constraints=known)
     assert (model.labels_[::10] == -1).all()
     assert same_partition(model.labels_[noisy >= 0], y[noisy >= 0])
+
+
+@pytest.mark.filterwarnings("ignore:Affinity propagation did not converge")
+def test_a_base_that_takes_no_number_does_not_choose_it_at_the_end():
+    X, y = load_iris(return_X_y=True)
+    known = Constraints.sample(y, n_pairs=60, noise=0.1, random_state=0)
+    base = AffinityPropagation()
+    for k in (2, 3):
+        model = unchecked(k, estimator=base, random_state=0).fit(X, constraints=known)
+        assert model.n_iter_ > 0
+        assert len(np.unique(model.labels_)) == k
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 22])

@@ -176,6 +176,7 @@ def test_a_kernel_too_large_to_hold_is_refused(kind):
 
 
 @every_kind
+@pytest.mark.filterwarnings("ignore:f is 0 for all rows")  # and so it is
 def test_contradictory_pairs_are_legal_and_counted(kind):
     known = Constraints([(1, 2), (0, 5)], [(1, 2), (3, 4)], n_items=6)
     y = [0, -1, -1, 1, 1, 1]
@@ -245,6 +246,7 @@ def test_a_search_that_is_cut_off_says_so(kind):
 
 
 @outvoted
+@pytest.mark.filterwarnings("ignore:f is 0 for all rows")  # and so it is
 def test_the_gap_is_one_between_primal_and_dual():
     """Worked out from `coef_` and the multipliers, for a search that ended and one that did not."""
     rows, y, known = crowded()
@@ -274,6 +276,20 @@ def test_the_gap_is_one_between_primal_and_dual():
         # minus the dual never rises
         assert (np.diff(model.history_) <= 1e-9 * abs(model.history_[-1])).all()
         assert model.history_[-1] == pytest.approx(-dual, rel=1e-6)
+
+
+@outvoted
+def test_pairs_that_outweigh_the_labels_are_told_of():
+    """The hinge of a pair bends at 0: above some weight f is 0, and its signs are rounding."""
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    rows, known = rng.normal(size=(200, 3)) + y[:, None], Constraints.sample(y, 300, random_state=0)
+    some = np.where(np.arange(200) < 4, y, -1)
+    with pytest.warns(UserWarning, match="f is 0 for all rows.*take a smaller weight"):
+        model = PairwiseSVC(kernel="linear").fit(rows, some, constraints=known)
+    assert np.abs(model.decision_function(rows)).max() < 1e-2
+    model = PairwiseSVC(weight=0.001, kernel="linear").fit(rows, some, constraints=known)  # no warning
+    assert np.abs(model.decision_function(rows)).max() > 0.5
 
 
 @every_kind
@@ -309,6 +325,7 @@ def test_probabilities_are_those_of_the_model():
 
 
 @every_kind
+@pytest.mark.filterwarnings("ignore:f is 0 for all rows")  # and so it is
 def test_rows_that_nothing_names_do_not_matter(kind):
     """With a gamma of their own; sparse rows of no value are rows of zeros."""
     far = np.vstack([X, [[100.0]]])

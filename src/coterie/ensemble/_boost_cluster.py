@@ -79,8 +79,8 @@ class BoostCluster(ConstrainedClusterMixin, BaseEstimator):
         items are together that more than half of the weight has together, and in no cluster (-1) if so much
         has them in none.
     estimator : clusterer or {"k-means", "ward", "single", "spectral"}, optional
-        The base, by default "k-means" (4 starts). Its parameter `random_state`, or that of the last step of a
-        pipeline, is set anew for each round.
+        The base, by default "k-means" (4 starts). Its parameter `random_state` is set anew for each round. Of
+        a pipeline the last step tells the number of clusters.
     n_components : int, default 5
         Most columns of the projected rows; beyond `n_clusters` - 1 it hardly matters.
     n_rounds : int, default 25

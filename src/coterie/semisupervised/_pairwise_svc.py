@@ -7,9 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from coterie._arrays import Floats
-from coterie.base import About
+from coterie.base import About, warn_user
 from coterie.semisupervised._pair_classifier import PairClassifier
 from coterie.semisupervised._training import Examples, HingeDual, KernelFeatures, least_hinge
+
+# Where f, which is 1 at a margin, is nowhere larger it is 0 but for what `tol` leaves.
+_NOTHING = 1e-2
 
 
 class PairwiseSVC(PairClassifier):
@@ -112,6 +115,12 @@ class PairwiseSVC(PairClassifier):
         self._warn_of_no_end(
             f"primal and dual are still {found.gap / max(found.objective, 1e-300):.2g} of the objective apart"
         )
+        if self.converged_ and np.abs(features.rows @ found.weights).max() < _NOTHING:
+            warn_user(
+                "f is 0 for all rows but for rounding, so that predictions say nothing: the pairs outweigh "
+                "the labels (take a smaller weight), or the kernel tells no row from another.",
+                UserWarning,
+            )
         return found.weights
 
     def _loss(self, margin: Any) -> Any:

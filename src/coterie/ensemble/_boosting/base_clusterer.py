@@ -54,6 +54,7 @@ class BaseClusterer:
             prefix, last = f"{prefix}{last.steps[-1][0]}__", last.steps[-1][1]
         names = (f"{prefix}n_clusters", f"{prefix}n_components")
         name = next((name for name in names if name in own), None)
+        self.takes_number = name is not None
         if n_clusters is not None and name is not None:
             self._model.set_params(**{name: n_clusters})
         found = n_clusters if n_clusters is not None or name is None else own[name]

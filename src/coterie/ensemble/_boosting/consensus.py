@@ -140,7 +140,7 @@ def find_final(consensus: Consensus, base: BaseClusterer, n_components: int | No
         return _by_eigenvectors(consensus, base, n_components)
     if base.n_clusters is None:
         return _by_majority(consensus)
-    if "affinity" in base.params:
+    if "affinity" in base.params and base.takes_number:
         refuse_large_table("precomputed", len(consensus.group), np.float64, _WAYS_OUT)
         model = base.made(affinity="precomputed")
         return base.labels(model, consensus.affinity(), "the kernel of all rounds"), None
