@@ -23,17 +23,13 @@ COLOURS = "#0072B2", "#D55E00"
 
 def spiral(seed):
     """Rows, classes, labels (-1: none) and must-links."""
-    rng = np.random.default_rng(seed)
-    arms, told, links = [], [], []
+    truth, y, rng = np.repeat([0, 1], 200), np.full(400, -1), np.random.default_rng(seed)
+    t, turn = np.tile(np.linspace(0.25, 1, 200), 2) * 3.5 * np.pi, truth * np.pi
+    X = np.column_stack([t * np.cos(t + turn), t * np.sin(t + turn)]) + rng.normal(scale=0.15, size=(400, 2))
     for c in (0, 1):
-        t = np.linspace(0.25, 1, 200) * 3.5 * np.pi
-        arms.append(np.column_stack([t * np.cos(t + c * np.pi), t * np.sin(t + c * np.pi)]))
-        told.append(200 * c + rng.choice(150, size=40, replace=False))
-        links += [(200 * c + 170, 200 * c + 144), (200 * c + 194, 200 * c + 144)]
-    X = np.vstack(arms) + rng.normal(scale=0.15, size=(400, 2))
-    y = np.full(400, -1)
-    y[told[0]], y[told[1]] = 0, 1
-    return X / X.std(), np.repeat([0, 1], 200), y, Constraints(links, n_items=400)
+        y[200 * c + rng.choice(150, size=40, replace=False)] = c
+    links = [(170, 144), (194, 144), (370, 344), (394, 344)]
+    return X / X.std(), truth, y, Constraints(links, n_items=400)
 
 
 def panel(axis, grid, model, known, X, truth, y, title):
