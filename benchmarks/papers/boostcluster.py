@@ -51,7 +51,7 @@ from coterie.metrics import pair_scores
 
 TITLE = "BoostCluster: NMI and F1 by pairs on six tables, four bases, true pairs and wrong ones"
 QUICK = False
-SIZES, WRONG, PASSES = (100, 200, 400, 800), 0.2, (5, 20)
+SIZES, WRONG, PASSES = (100, 200, 400, 800), 0.2, (5, 10, 15, 20)
 PARTIAL = Path(tempfile.gettempdir()) / "coterie-papers-boostcluster.jsonl"
 IMAGE = ROOT / "docs" / "img" / "boostcluster.png"
 TABLES = ("breast_cancer", "balance-scale", "vowel", "segment", "pendigits", "digits")
@@ -502,7 +502,7 @@ def cell(runs: Runs, name: str, wrong: float, method: str, size: int) -> dict[st
 
 
 def measured(partial: Path) -> Runs:
-    """A few draws of every table come first."""
+    """Of every table some draws, then of every table some more."""
     for draws in PASSES:
         for name in TABLES:
             done = in_fresh_process(__name__, "experiment", args=(name, draws, str(partial)))
