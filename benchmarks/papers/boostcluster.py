@@ -567,6 +567,6 @@ def draw_picture(result: Path = RESULTS / "papers-boostcluster.json", path: Path
         heading="BoostCluster on the tables of its paper",
         across="pairs told",
         note=f"Mean of {PASSES[-1]} draws, fewer of slow methods; bands: one standard error. Boosted: "
-        "n_folds=0, the paper. Source: benchmarks/papers/boostcluster.py",
+        "n_folds=0, the paper. F1: benchmarks/RESULTS.md. Source: benchmarks/papers/boostcluster.py",
         dots=110,
     )
