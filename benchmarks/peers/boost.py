@@ -8,7 +8,8 @@ would not agree. The base is k-means with four starts from one seed, so that bot
 
 The table of harm: `BoostCluster(k)` as it comes and the paper's rounds without a check (`n_folds=0`), beside
 the base alone, on the items that no pair names; pairs drawn at random, of true kinds. The tables are those of
-`peers defaults`, prepared as there, without the six of the paper, by which the default was found. A
+`peers defaults`, prepared as there, without the six of the paper, by which the default was found, and
+soybean-small, of which pairs leave too little; draws that leave fewer than 30 items are left out. A
 difference of adjusted Rand indices is taken draw by draw.
 """
 
@@ -26,17 +27,17 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from benchmarks.measure import in_fresh_process, save, verdict
 from benchmarks.papers import boostcluster
-from benchmarks.peers.defaults import BELOW, BELOW_ANY, FEWEST, TABLES, table
+from benchmarks.peers.defaults import BELOW, BELOW_ANY, TABLES, table
 from benchmarks.protocol import held_out, mean_se, rounded
 from coterie import BoostCluster, Constraints
 from tests.oracles import boosting as oracle
 
-TITLE = "BoostCluster beside its paper taken literally, and beside its base on 12 other tables"
+TITLE = "BoostCluster beside its paper taken literally, and beside its base on 11 other tables"
 QUICK = False
 RACES, RACE_PAIRS, COLUMNS, ROUNDS = ("vowel", "segment", "pendigits"), 400, 5, 25
-STARTS, DRAWS, SIZES = 4, 10, (20, 100, 400)
+STARTS, DRAWS, SIZES, FEWEST = 4, 10, (20, 100, 400), 30
 KNOWN = ("breast_cancer", "balance-scale", "vowel", "segment", "pendigits", "digits")
-OTHERS = tuple(name for name in TABLES if name not in KNOWN)
+OTHERS = tuple(name for name in TABLES if name not in (*KNOWN, "soybean-small"))
 SIDES = {"as it comes": 5, "rounds alone": 0}
 
 

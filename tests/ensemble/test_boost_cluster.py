@@ -776,7 +776,8 @@ def test_pairs_that_do_not_touch_are_held_out_once():
 
 
 @pytest.mark.parametrize(
-    ("n_mended", "n_spoilt", "helps"), [(1, 0, False), (2, 0, True), (4, 1, True), (3, 2, False)]
+    ("n_mended", "n_spoilt", "helps"),
+    [(1, 0, False), (2, 0, True), (4, 2, True), (3, 2, False), (2, 2, False)],
 )
 def test_one_pair_does_not_decide_whether_rounds_help(n_mended, n_spoilt, helps):
     must, cannot = np.arange(20).reshape(10, 2), np.arange(20, 40).reshape(10, 2)

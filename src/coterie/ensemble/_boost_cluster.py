@@ -104,9 +104,9 @@ class BoostCluster(ConstrainedClusterMixin, BaseEstimator):
     n_retries : int, default 0
         How often a round runs the base again, with another seed, where it found nothing better.
     n_folds : int, default 5
-        Rounds are made if they break less than the base alone, by more than the standard error, of pairs that
-        they have not seen: items are held out in so many folds, with their pairs. 0: no such check, as in the
-        paper, in a sixth of the time; few pairs can do harm then, in ten clusters some hundred.
+        Rounds are made if they break less than the base alone, by more than one pair, of pairs that they have
+        not seen: items are held out in so many folds, with their pairs. 0: no such check, as in the paper, in
+        a sixth of the time; few pairs can do harm then, in ten clusters some hundred.
     random_state : int, RandomState or None, default None
         For the base and the end.
 
