@@ -531,6 +531,7 @@ def main() -> None:
         errors="standard errors over draws",
         times="CPU, one thread, on cores shared with other work",
     )
+    PARTIAL.unlink(missing_ok=True)
     draw_picture()
 
 
