@@ -50,7 +50,7 @@ def main():
     torque = np.log(np.column_stack([X[:, 0] * X[:, 1], X[:, 2] * X[:, 3]]))
     torque += np.random.default_rng(0).uniform(-0.06, 0.06, size=torque.shape)
     plt.rcParams.update({"font.size": 9})
-    figure, axes = plt.subplots(1, 3, figsize=(12.5, 4.3), layout="constrained")
+    figure, axes = plt.subplots(1, 3, figsize=(12.5, 4.8), layout="constrained")
     for axis, (name, labels) in zip(
         axes, {"K-means": plain.fit_predict(X), "Boosted, 400 pairs": boosted.labels_}.items(), strict=False
     ):
@@ -60,9 +60,9 @@ def main():
             axis.scatter(*torque[matched == number].T, s=9, c=COLOURS[number], label=class_name)
         axis.plot([-0.1, 3.4], [-0.1, 3.4], color="#777777", lw=0.8)
         axis.set_title(name, loc="left", fontweight="bold")
-        axis.set_xlabel(f"weight x distance on the left; NMI {score:.2f}")
+        axis.set_xlabel(f"weight x distance on the left (logarithms); NMI {score:.2f}")
         axis.set(xticks=[], yticks=[], xlim=(-0.15, 3.4), ylim=(-0.15, 3.4), aspect="equal")
-    axes[0].set_ylabel("weight x distance on the right (both by their logarithm)")
+    axes[0].set_ylabel("weight x distance on the right")
     marks, names = axes[1].get_legend_handles_labels()
     names = [
         f"cluster of those that {'are balanced' if one == 'balanced' else one.replace('tips', 'tip')}"
