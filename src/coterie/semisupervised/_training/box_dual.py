@@ -3,31 +3,44 @@
 Chapter 17, (17.13) to (17.18) with the signs put right: with rows a of labels (y z_i), of pairs that are
 alike (z_i - c z_j, the loss |f_i - c f_j|) and of pairs not both of a class (-(z_i + z_j)), w = sum theta a /
 (2 alpha). The dual is b'theta - alpha |w|^2 with 0 <= theta <= most, and b = 1; for alike pairs, whose loss
-bends at 0, -most <= theta <= most and b = 0.
-There is no intercept, so that nothing ties the multipliers but the box. They are scaled so that each alone
-curves alike; L-BFGS-B can then still stall at the bounds, and begins again from there until primal and dual
-meet. A step costs O(m r s + p s), as with logistic losses.
+bends at 0, -most <= theta <= most and b = 0. There is no intercept, so that nothing ties the multipliers but
+the box.
+
+The kinks are rounded off by eps: the dual loses eps |theta - center|^2 / 2, with the theta of the last round
+as center, and the primal becomes smooth, with theta = center + (b - a'w) / eps, cut to the box. Newton's
+method solves it in a few steps, in which only multipliers off the bounds count; eps falls from round to round.
+A step costs O(m r + l^3) for m labels and pairs, rows of width r, and l the lesser of r and the multipliers
+off the bounds; where both are large, conjugate gradients take the place of the l^3.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
+from scipy import linalg, sparse
+from scipy.optimize import brentq
+from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from coterie._arrays import Floats
 from coterie.semisupervised._training.examples import Examples
 
-# Fresh starts in a row that may come no nearer before it is given up.
-_PATIENCE = 3
+# eps beside the curve of the dual in each multiplier: at first, in the next round, at last.
+_FIRST, _NEXT, _LAST = 1.0, 0.2, 1e-6
+# Rows shorter than the root of this share of the longest are rounding.
+_NO_CURVE = 1e-20
+# Rounds in a row that may come no nearer before it is given up.
+_PATIENCE = 5
+# Equations are written out while their number cubed is below this many passes over the rows.
+_PASSES = 6_000
 
 
 @dataclass(frozen=True, eq=False)
 class HingeAnswer:
-    """Weights of the rows, multipliers, and how far primal and dual are apart."""
+    """Weights of the rows, multipliers, and how far the objective may be above the best."""
 
     weights: Floats
     theta: Floats  # of the labelled items, then of the pairs
@@ -38,85 +51,154 @@ class HingeAnswer:
 
 
 class HingeDual:
-    """The dual program; a multiplier for each label and pair, in each column."""
+    """The dual programs, one for each column, of the same labels and pairs."""
 
     def __init__(self, rows: Any, known: Examples, alpha: float) -> None:
         n, s = known.sign.shape
-        self._rows, self._alpha, self._n_labels = rows, alpha, n
-        self._made_of = known.rows()
-        self._sign = np.vstack([known.sign, np.where(known.alike, 1.0, -1.0)[:, None] * np.ones(s)])
-        bends_at_1 = np.concatenate([np.ones(n, dtype=bool), ~known.alike])[:, None]
-        self.begin = bends_at_1 * np.ones(s)  # b, the slope of the dual at 0
-        self.most = np.concatenate([np.ones(n), known.strength])[:, None] * np.ones(s)
+        self.rows, self.alpha, self._n_labels = rows, alpha, n
+        self.made_of = known.rows()
+        self.sign = np.vstack([known.sign, np.where(known.alike, 1.0, -1.0)[:, None] * np.ones(s)])
+        bends_at_1 = np.concatenate([np.ones(n, dtype=bool), ~known.alike])
+        self.bend = bends_at_1 * 1.0  # b
+        self.most = np.concatenate([np.ones(n), known.strength])
         self.least = np.where(bends_at_1, 0.0, -self.most)
-        curve = row_norms(self._made_of @ rows, squared=True)[:, None] / (2.0 * alpha)
-        # a row of zeros has no part in f; its multiplier goes where its slope is
-        self.scale = np.sqrt(np.where(curve > 0, curve, 1.0)) * np.ones(s)
+        curve = row_norms(self.made_of @ rows, squared=True) / (2.0 * alpha)
+        # a row of zeros has no part in f
+        self.curve = np.maximum(curve, _NO_CURVE * curve.max()) if curve.any() else np.ones(len(curve))
+        self._work = _PASSES * (rows.nnz if sparse.issparse(rows) else rows.size)
 
-    def weights(self, theta: Floats) -> Floats:
+    def weights(self, theta: Floats, sign: Floats) -> Floats:
         """The weights w that multipliers make."""
-        net = self._made_of.T @ (self._sign * theta)
-        return safe_sparse_dot(self._rows.T, net, dense_output=True) / (2.0 * self._alpha)
+        net = self.made_of.T @ (sign * theta)
+        return np.asarray(safe_sparse_dot(self.rows.T, net, dense_output=True)) / (2.0 * self.alpha)
 
-    def norm(self, weights: Floats) -> float:
-        """The squared norm of f, with its price."""
-        return self._alpha * float((weights * weights).sum())
-
-    def margins(self, weights: Floats) -> Floats:
-        """What the slope of the dual loses by these weights."""
-        return self._sign * (self._made_of @ safe_sparse_dot(self._rows, weights, dense_output=True))
-
-    def gap(self, theta: Floats, slope: Floats) -> float:
-        """How far the primal is above the dual: a sum of what no label and no pair has below 0."""
-        return float((np.maximum(self.most * slope, self.least * slope) - theta * slope).sum())
+    def margins(self, weights: Floats, sign: Floats) -> Floats:
+        """a'w of each label and pair."""
+        return sign * (self.made_of @ safe_sparse_dot(self.rows, weights, dense_output=True))
 
     def of_pairs(self, theta: Floats) -> Floats:
         """Multipliers of the pairs as the chapter signs them."""
-        return -(self._sign * theta)[self._n_labels :]
+        return -(self.sign * theta)[self._n_labels :]
+
+    def gap(self, theta: Floats, slope: Floats) -> float:
+        """How far the primal is above the dual, of this slope: what no label and no pair has below 0."""
+        return float((np.maximum(self.most * slope, self.least * slope) - theta * slope).sum())
+
+    @cached_property
+    def table(self) -> Floats:
+        """Similarities of the items."""
+        return np.asarray(self.rows @ self.rows.T)
+
+    def step(self, slope: Floats, free: Any, eps: Floats) -> Floats:
+        """Newton's step: (2 alpha + sum of a a' / eps over the free ones) step = -slope."""
+        made_of, price, r = self.made_of[free], 2.0 * self.alpha, len(slope)
+        n_free = made_of.shape[0]
+        if min(n_free, r) ** 3 > self._work:
+            curves = sparse.diags(1.0 / eps[free])
+
+            def times(v: Floats) -> Floats:
+                pull = made_of.T @ (curves @ (made_of @ (self.rows @ v.ravel())))
+                return price * v.ravel() + self.rows.T @ pull
+
+            return np.asarray(cg(LinearOperator((r, r), times, dtype=np.float64), -slope, rtol=1e-3)[0])
+        if n_free > r:
+            between = made_of.T @ sparse.diags(1.0 / eps[free]) @ made_of
+            system = safe_sparse_dot(self.rows.T, between @ self.rows, dense_output=True)
+            system.flat[:: r + 1] += price
+            return -_solved(system, slope)
+        if sparse.issparse(self.rows) or self.rows.shape[0] > 2 * r:
+            free_rows = made_of @ self.rows
+            system = safe_sparse_dot(free_rows, free_rows.T, dense_output=True)
+        else:
+            system = made_of @ np.asarray(made_of @ self.table).T
+        system.flat[:: n_free + 1] += price * eps[free]
+        pull = _solved(system, made_of @ (self.rows @ slope)) if n_free else np.zeros(0)
+        return np.asarray((self.rows.T @ (made_of.T @ pull) - slope) / price)
+
+
+def _solved(system: Floats, by: Floats) -> Floats:
+    factor = linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+    return np.asarray(linalg.cho_solve(factor, by, check_finite=False))
 
 
 def least_hinge(dual: HingeDual, tol: float, max_iter: int) -> HingeAnswer:
-    """Raise the dual until the primal is above it by a share `tol` of itself, or `max_iter` steps are made.
+    """Solve each column until primal and dual are apart by a share `tol`, or `max_iter` steps are made."""
+    found = [_least_of_column(dual, sign, tol, max_iter) for sign in dual.sign.T]
+    weights, theta, values, gaps = zip(*found, strict=True)
+    # after each step of one column, the others stand where they began or ended
+    starts, ends = (np.array([one[place] for one in values]) for place in (0, -1))
+    history = np.concatenate(
+        [np.array(one) + ends[:place].sum() + starts[place + 1 :].sum() for place, one in enumerate(values)]
+    )
+    return HingeAnswer(
+        weights=np.column_stack(weights),
+        theta=np.column_stack(theta),
+        objective=float(history[-1]),
+        gap=float(sum(gaps)),
+        history=history,
+        n_iter=max(len(one) - 1 for one in values),
+    )
 
-    Each search counts from where the last one stopped: differences of the dual keep their digits.
-    """
-    theta, slope, reached = np.zeros(dual.most.shape), dual.begin, 0.0
-    best = primal = dual.gap(theta, slope)
-    history, n_iter, patience = [0.0], 0, _PATIENCE
 
-    def cost(x: Floats) -> tuple[float, Floats]:
-        step = x.reshape(theta.shape) / dual.scale
-        weights = dual.weights(step)
-        change = slope - dual.margins(weights)
-        last[:] = step, change
-        return dual.norm(weights) - float((slope * step).sum()), -(change / dual.scale).ravel()
+@dataclass(frozen=True, eq=False)
+class _Rounded:
+    """The dual of a column that loses eps |theta - center|^2 / 2."""
 
-    def after(intermediate_result: Any) -> None:
-        history.append(float(intermediate_result.fun) - reached)
-        step, change = last
-        gap = dual.gap(theta + step, change)
-        if gap <= tol * (gap - history[-1]):
-            raise StopIteration
+    dual: HingeDual
+    center: Floats
+    eps: Floats
 
-    last: list[Any] = [None, None]
-    while best > tol * primal and n_iter < max_iter and patience:
-        left = max_iter - n_iter
-        low, high = ((bound - theta) * dual.scale for bound in (dual.least, dual.most))
-        found = minimize(
-            cost,
-            np.zeros(theta.size),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=Bounds(low.ravel(), high.ravel()),
-            options={"maxiter": left, "maxfun": 20 * left, "maxcor": 20, "ftol": 0.0, "gtol": 0.0},
-            callback=after,
-        )
-        n_iter += max(int(found.nit), 1)
-        theta = np.clip(theta + found.x.reshape(theta.shape) / dual.scale, dual.least, dual.most)
-        weights = dual.weights(theta)
-        slope = dual.begin - dual.margins(weights)
-        reached = float((dual.begin * theta).sum()) - dual.norm(weights)
-        gap = dual.gap(theta, slope)
-        patience = _PATIENCE if gap < best else patience - 1
-        best, primal = gap, reached + gap
-    return HingeAnswer(dual.weights(theta), theta, primal, best, np.array(history), n_iter)
+    def theta(self, margins: Floats) -> Floats:
+        """The best multipliers for some weights."""
+        dual = self.dual
+        return np.clip(self.center + (dual.bend - margins) / self.eps, dual.least, dual.most)
+
+    def gap(self, theta: Floats) -> float:
+        """How far primal and dual are apart where this one is solved."""
+        return self.dual.gap(theta, self.eps * (theta - self.center))
+
+    def share(self, margins: Floats, along: Floats, at_0: float, curve: float) -> float:
+        """How much of a step is best, 1 at most; `at_0` and `curve` are of the norm of f along it."""
+
+        def slope(t: float) -> float:
+            return at_0 + t * curve - float(self.theta(margins + t * along) @ along)
+
+        if slope(1.0) <= 0.0:
+            return 1.0
+        return float(brentq(slope, 0.0, 1.0, rtol=1e-3)) if slope(0.0) < 0.0 else 0.0
+
+
+def _least_of_column(dual: HingeDual, sign: Floats, tol: float, max_iter: int) -> Any:
+    """Weights, multipliers, the objective so far after each step, and how far it is above the best."""
+    price, patience = 2.0 * dual.alpha, _PATIENCE
+    w, margins, theta = np.zeros(dual.rows.shape[1]), np.zeros(len(dual.bend)), np.zeros(len(dual.bend))
+    best, lower, values = (w, theta), 0.0, [dual.gap(theta, dual.bend)]
+    eps, gap = _FIRST * dual.curve, values[0]
+    while gap > tol * values[-1] and patience and len(values) <= max_iter:
+        rounded, before, solved = _Rounded(dual, theta, eps), gap, None
+        while True:
+            theta = rounded.theta(margins)
+            own = dual.weights(theta, sign)
+            value = float(dual.bend @ theta) - dual.alpha * float(own @ own)
+            apart = dual.gap(theta, dual.bend - dual.margins(own, sign))
+            lower = max(lower, value)
+            if value + apart < values[-1]:
+                best = own, theta
+            values.append(min(values[-1], value + apart))
+            gap = values[-1] - lower
+            free = (theta > dual.least) & (theta < dual.most)
+            if gap <= tol * values[-1] or apart <= 2.0 * rounded.gap(theta) or len(values) > max_iter:
+                break
+            if solved is not None and (free == solved).all():
+                break  # what is left is rounding
+            step = dual.step(price * (w - own), free, eps)
+            along = dual.margins(step, sign)
+            t = rounded.share(margins, along, price * float(w @ step), price * float(step @ step))
+            if not t:
+                break
+            w, margins = w + t * step, margins + t * along
+            solved = free if t > 0.9 else None
+        if gap > 0.1 * before:
+            eps = np.maximum(_NEXT * eps, _LAST * dual.curve)
+        patience = _PATIENCE if gap < before else patience - 1
+    return *best, values, gap
