@@ -246,7 +246,7 @@ def hinge_race(n_pairs: int) -> dict[str, Any]:
     wrong = float(np.mean(model.predict(X) != truth))
     logistic = PairwiseLogisticRegression(ALPHA, kernel="linear").fit(X, y, constraints=known)
     other = float(np.mean(logistic.predict(X) != truth))
-    apart, nothing = model.dual_gap_ / model.objective_, np.abs(model.decision_function(X)).max() < 0.01
+    apart, nothing = model.dual_gap_ / model.objective_, bool(np.abs(model.decision_function(X)).max() < 0.01)
     return {"s": taken, "apart": apart, "wrong": wrong, "logistic": other, "nothing": nothing}
 
 

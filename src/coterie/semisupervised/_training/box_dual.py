@@ -8,9 +8,9 @@ the box.
 
 The kinks are rounded off by eps: the dual loses eps |theta - center|^2 / 2, with the theta of the last round
 as center, and the primal becomes smooth, with theta = center + (b - a'w) / eps, cut to the box. Newton's
-method solves it in a few steps, in which only multipliers off the bounds count; eps falls from round to round.
-A step costs O(m r + l^3) for m labels and pairs, rows of width r, and l the lesser of r and the multipliers
-off the bounds; where both are large, conjugate gradients take the place of the l^3.
+method solves it in a few steps, in which only multipliers off the bounds count; eps falls from round to
+round. A step costs O(m r + l^3) for m labels and pairs, rows of width r, and l the lesser of r and the
+multipliers off the bounds; where both are large, conjugate gradients take the place of the l^3.
 """
 
 from __future__ import annotations
