@@ -1,6 +1,7 @@
 """Input that is wrong, odd or extreme, and what is said of it; words, counts and warnings of a fit."""
 
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -274,8 +275,9 @@ def test_the_gap_is_one_between_primal_and_dual():
             dual += a[s].sum() + g[s][apart].sum() - norm
         assert model.objective_ == pytest.approx(primal, rel=1e-9)
         assert primal - least - 1e-8 <= model.dual_gap_ <= primal - dual + 1e-8
+        # minus the dual never rises
         assert (np.diff(model.history_) <= 0).all()
-        assert model.history_[-1] == model.objective_
+        assert model.history_[-1] == pytest.approx(model.dual_gap_ - model.objective_)
 
 
 @outvoted
@@ -291,10 +293,39 @@ def test_equations_that_are_not_written_out(n_columns, monkeypatch):
     model = PairwiseSVC(alpha=0.2, kernel="linear", tol=1e-8)
     direct = model.fit(rows, y, constraints=known).objective_
     for X in (rows, sparse.csr_array(rows)):
-        for passes in (0, 10**9):
+        for passes in (0, 10**9):  # all by conjugate gradients, none
             monkeypatch.setattr(box_dual, "_PASSES", passes)
             assert model.fit(X, y, constraints=known).objective_ == pytest.approx(direct, rel=1e-7)
             assert model.converged_
+
+
+@outvoted
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:f is 0 for all rows")
+def test_equal_rows_and_weights_of_all_sizes():
+    """Must-links between equal rows, rows of zeros, and weights of 1e-4 to 1e4: each search has an end."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        rows, n = rng.integers(0, 3, size=(10, 1 + seed % 3)).astype(float), 10
+        rows[:2] = rows[2:4]
+        y = np.array([0, 1, 0, 1, -1, -1, -1, -1, -1, -1])
+        ends = [pair for pair in combinations(range(n), 2) if rng.random() < 0.3]
+        strength = 10.0 ** rng.uniform(-4, 4, size=len(ends))
+        known = Constraints([(0, 2), (8, 9)], n_items=n) | Constraints(ends, n_items=n, weight=strength)
+        for kernel in ("linear", "rbf"):
+            model = PairwiseSVC(kernel=kernel).fit(rows, y, constraints=known)
+            assert 0 <= model.dual_gap_ <= 1e-4 * model.objective_
+
+
+@outvoted
+@pytest.mark.filterwarnings("ignore:f is 0 for all rows")
+def test_multipliers_where_f_is_0():
+    """They are the best of the dual there, too."""
+    known = Constraints([(0, 1)], n_items=3)
+    model = PairwiseSVC(kernel="linear", weight=10).fit([[1.0], [-1.0], [1.0]], [1, 0, -1], constraints=known)
+    assert model.objective_ == pytest.approx(2.0, rel=1e-4)
+    np.testing.assert_allclose(model.dual_coef_, [[1.0, 1.0]])
+    assert model.pair_dual_coef_ == pytest.approx(1.0, abs=1e-2)
 
 
 @outvoted

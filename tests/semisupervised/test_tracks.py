@@ -121,7 +121,7 @@ def test_tracks_and_times_that_are_none(tracks, times, message):
 
 
 def test_more_than_can_be_told():
-    with pytest.raises(TypeError, match=r"times must be numbers or dates \(datetime64\); got <U4"):
+    with pytest.raises(TypeError, match=r"times must be numbers, or dates \(datetime64\) without a time zone; got <U4"):
         track_rows(np.eye(2), [0, 1], ["noon", "late"])
     with pytest.raises(ValueError, match="NaN"):
         track_rows([[np.nan]], [0])
@@ -140,11 +140,11 @@ def judged_slowly(f, tracks, classes, how, unknown=None):
     found = []
     for i, track in enumerate(tracks):
         own = [i] if track == -1 else [j for j, other in enumerate(tracks) if other == track]
-        scores = [[*f[j], *([0.0] if unknown is not None else [])] for j in own]
+        scores = [[*([0.0] if unknown is not None else []), *f[j]] for j in own]
         total = np.sum(scores, axis=0).tolist()
         votes = np.bincount(np.argmax(scores, axis=1), minlength=len(total)).tolist()
         key = total if how == "sum" else list(zip(votes, total, strict=True))
-        names = [*classes, unknown]
+        names = [unknown, *classes] if unknown is not None else classes
         found.append(names[max(range(len(total)), key=lambda s: key[s])])
     return found
 

@@ -159,7 +159,7 @@ class PairClassifier(TakesConstraints, ClassifierMixin, BaseEstimator, ABC):
     def _numbers(self, columns: Floats) -> Index:
         """The class of each row by its number; -1: none claims it."""
         number = self._scores(columns).argmax(axis=1)
-        return number if self.unknown is None else np.where((columns < 0).all(axis=1), -1, number)
+        return number if self.unknown is None else np.where((columns <= 0).all(axis=1), -1, number)
 
     def _named(self, numbers: Index) -> Any:
         named = self.classes_[numbers]
@@ -187,9 +187,14 @@ class PairClassifier(TakesConstraints, ClassifierMixin, BaseEstimator, ABC):
 
     def _warn_of_no_end(self, how_far: str) -> None:
         if not self.converged_:
+            way_out = (
+                "Raise max_iter or tol, or scale X."
+                if self.n_iter_ >= self.max_iter
+                else "No step comes nearer: raise tol, scale X, or give pairs weights that are more alike."
+            )
             warn_user(
                 f"{type(self).__name__} stopped after {self.n_iter_} steps: {how_far}, tol={self.tol:g}. "
-                "Raise max_iter or tol, or scale X.",
+                f"{way_out}",
                 ConvergenceWarning,
             )
 

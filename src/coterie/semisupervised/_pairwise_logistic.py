@@ -67,7 +67,7 @@ class PairwiseLogisticRegression(PairClassifier):
         One class against all others; or your own problems: -1 and 1, the side of each class (in their order)
         in each column. Then only must-links can be used, and a row has the class of the least loss.
     unknown : label, optional
-        What `predict` says of rows that no class claims (f below 0 for all). Two classes then have an f each.
+        What `predict` says of rows that no class claims (no f above 0). Two classes then have an f each.
     max_iter : int, default 1000
         Most steps of L-BFGS.
     tol : float, default 1e-6

@@ -45,7 +45,7 @@ class PairwiseSVC(PairClassifier):
     dual_gap_ : float
         By how much `objective_` may be above the best.
     objective_, history_, n_iter_, converged_
-        What was minimised, the best of it after each step, the steps of the column that took most, and
+        What was minimised, minus the best dual after each step, the steps of the column that took most, and
         whether `tol` was reached.
 
     See Also

@@ -119,7 +119,7 @@ def _overlaps(times: Any, code: Index, n_tracks: int) -> Index:
     if times.shape != code.shape:
         raise ValueError(f"times must have a value for each of the {len(code):,} rows; got {times.shape}.")
     if times.dtype.kind not in "iufMm":
-        raise TypeError(f"times must be numbers or dates (datetime64); got {times.dtype}.")
+        raise TypeError(f"times must be numbers, or dates (datetime64) without a time zone; got {times.dtype}.")
     order = np.argsort(code, kind="stable")[(code < 0).sum() :]
     none = times[order] != times[order]  # NaN and NaT
     if none.any():
@@ -168,7 +168,7 @@ def predict_tracks(model: Any, X: Any, tracks: Any, how: str = "sum") -> Any:
     -------
     array of shape (n_images,)
         The same for all images of a track. `unknown` of the model where that is given and no class has a sum
-        of 0 or more (with "vote": where most images are unknown).
+        above 0 (with "vote": where most images are unknown).
 
     Examples
     --------
@@ -205,7 +205,7 @@ def require_decision_function(model: Any) -> None:
 
 
 def _scored(model: Any, X: Any) -> tuple[Any, Floats]:
-    """The classes, and how much each image is of each; `unknown` is a class that always has 0."""
+    """The classes, and how much each image is of each; `unknown` is the first, and always has 0."""
     require_decision_function(model)
     scores, classes = np.asarray(model.decision_function(X)), model.classes_
     if scores.ndim == 1:
@@ -218,4 +218,4 @@ def _scored(model: Any, X: Any) -> tuple[Any, Floats]:
     unknown = getattr(parts_of(model)[1], "unknown", None)
     if unknown is None:
         return classes, scores
-    return np.append(classes, unknown), np.column_stack([scores, np.zeros(len(scores))])
+    return np.append(unknown, classes), np.column_stack([np.zeros(len(scores)), scores])

@@ -18,8 +18,9 @@ from coterie.graph._connected.growth import Heap, drop_first, push
 from coterie.graph._connected.leaving import Adjacency
 from coterie.graph._connected.units import ClusterSums, UnitSums, add_unit, missed, worth
 
-# What a re-cut may do: lower the objective; also leave it higher, as long as no bound is missed by more; any.
-LOWER, EXPLORE, ANY = 0, 1, 2
+# What a re-cut may do: lower the objective; also leave it higher, as long as no bound is missed by more; the
+# same, mostly by any such cut and not the best one; any.
+LOWER, EXPLORE, WANDER, ANY = 0, 1, 2, 3
 _MODULUS = 2147483647  # of the random numbers of Park and Miller, with the factor 48271
 
 
@@ -142,6 +143,9 @@ def recut(
     light = what == LOWER or _drawn(room) < 0.5
     n = span(start, a, b, light, adjacency, units, clusters.labels, room)
     d = room.sums.shape[1]
+    had_excess = missed(clusters.load[a], clusters.low[a], clusters.high[a])
+    had_excess += missed(clusters.load[b], clusters.low[b], clusters.high[b])
+    n_any = 1 if what == WANDER and _drawn(room) < 0.5 else 0
     best, best_first, best_excess, best_worth = 0, a, np.inf, 0.0
     alike = clusters.low[a] == clusters.low[b] and clusters.high[a] == clusters.high[b]
     for i in range(1, n):
@@ -155,6 +159,12 @@ def recut(
             other += missed(rest, clusters.low[b], clusters.high[b])
             if other < excess:
                 first, excess = a, other
+        if n_any > 0:
+            if excess <= had_excess * (1 + 1e-9):
+                if _drawn(room) * n_any < 1.0:
+                    best, best_first, best_excess = i, first, excess
+                n_any += 1
+            continue
         if excess > best_excess * (1 + 1e-9):
             continue
         below = above = 0.0
@@ -170,8 +180,6 @@ def recut(
     had = worth(clusters.square[a], clusters.mass[a], cosine) + worth(
         clusters.square[b], clusters.mass[b], cosine
     )
-    had_excess = missed(clusters.load[a], clusters.low[a], clusters.high[a])
-    had_excess += missed(clusters.load[b], clusters.low[b], clusters.high[b])
     if what != ANY:
         if best_excess > had_excess * (1 + 1e-9):
             return n
@@ -212,7 +220,7 @@ def recut_pairs(
     work, n_edges = 0, ends.shape[0]
     while left[0] > 0 and left[1] > 0 and work < SLICE // 2:
         left[0] -= 1
-        wanted = what == EXPLORE and 3.0 * _drawn(room) < 2.0
+        wanted = what in (EXPLORE, WANDER) and 3.0 * _drawn(room) < 2.0
         at, a, b = int(_drawn(room) * n_edges) % n_edges, clusters.labels[0] + 0, clusters.labels[0] + 0
         for _ in range(n_edges):
             at = (at + 1) % n_edges

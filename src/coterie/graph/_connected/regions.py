@@ -23,7 +23,7 @@ from coterie.assign._sizes import SizeBounds
 from coterie.exceptions import InfeasibleConstraintsError
 from coterie.graph._connected.border_moves import BorderMoves, vetoes_of
 from coterie.graph._connected.leaving import Adjacency
-from coterie.graph._connected.recut import ANY, EXPLORE, LOWER, TreeRoom, cut_tree, recut, recut_pairs
+from coterie.graph._connected.recut import ANY, EXPLORE, LOWER, WANDER, TreeRoom, cut_tree, recut, recut_pairs
 from coterie.graph._connected.sharing import ROUNDING, share_out
 from coterie.graph._connected.space import members_of
 from coterie.graph._connected.units import (
@@ -39,12 +39,14 @@ from coterie.graph._connected.units import (
 # many units in all; re-cuts in search of bounds for each cluster, with so many between two looks whether they
 # hold; and random starts, and other shares of the islands, where they do not.
 _TREES, _MORE, _MOST_LOOKS, _PER_CLUSTER, _SLICE, _AGAIN, _SHARES = 200, 2_000, 5_000_000, 250, 50, 4, 20
+# A search for bounds looks at so many units of each island, and at so many in all at least: around a hub, two
+# neighbours are nearly all there is.
+_PER_UNIT, _LEAST_LOOKS = 500, 2_000_000
 _MATCHED = 2_000  # parts of an island that are matched to bounds of their own, one by one
 # A round re-cuts so many pairs a cluster; the last one gains less than this share of the objective. Without
 # bounds moves on the borders gain nearly all, and cost little: clusters of more units than the third number
 # have more sweeps a round, fewer re-cuts, and rounds that gain less.
 _ROUND, _LITTLE, _LARGE = 10, 1e-3, 600
-_NO_END = 2**62
 
 
 class Regions:
@@ -310,9 +312,13 @@ class Regions:
         ends = self.ends[inside[self.ends[:, 0]]]
         k = len(np.unique(clusters.labels[inside]))
         # so many re-cuts; in search of one part more not without end, where parts are large
-        tries, looks = (_PER_CLUSTER * k, _NO_END) if tries is None else (tries, _MOST_LOOKS)
+        looks = _MOST_LOOKS
+        if tries is None:
+            tries, looks = _PER_CLUSTER * k, max(_LEAST_LOOKS, _PER_UNIT * int(inside.sum()))
+        half = tries // 2
         while tries > 0 < looks and self._misses(clusters).any():
-            looks = self._recut_pairs(_SLICE, looks, EXPLORE, clusters, ends)
+            # the best cut of a pair is often the same: where few ways lead on, as on a path, others are tried
+            looks = self._recut_pairs(_SLICE, looks, EXPLORE if tries > half else WANDER, clusters, ends)
             tries -= _SLICE
         refresh(self.units, clusters)
         return not self._misses(clusters).any()

@@ -29,11 +29,15 @@ from coterie._arrays import Floats
 from coterie.semisupervised._training.examples import Examples
 
 # eps beside the curve of the dual in each multiplier: at first, in the next round, at last.
-_FIRST, _NEXT, _LAST = 1.0, 0.2, 1e-6
-# Rows shorter than the root of this share of the longest are rounding.
-_NO_CURVE = 1e-20
+_FIRST, _NEXT, _LAST = 1.0, 0.2, 1e-12
+# It stays where a round leaves less than this share of the gap, and is raised where rounding alone is left.
+_FAST, _BACK = 0.3, 5.0
+# A round ends this many times as far from its optimum as that is from the one without eps.
+_LOOSE = 10.0
+# Items are taken to be apart by the root of this share of their lengths at least: less may be rounding.
+_NO_CURVE = 1e-5
 # Rounds in a row that may come no nearer before it is given up.
-_PATIENCE = 5
+_PATIENCE = 20
 # Equations are written out while their number cubed is below this many passes over the rows.
 _PASSES = 6_000
 
@@ -62,9 +66,9 @@ class HingeDual:
         self.bend = bends_at_1 * 1.0  # b
         self.most = np.concatenate([np.ones(n), known.strength])
         self.least = np.where(bends_at_1, 0.0, -self.most)
-        curve = row_norms(self.made_of @ rows, squared=True) / (2.0 * alpha)
-        # a row of zeros has no part in f
-        self.curve = np.maximum(curve, _NO_CURVE * curve.max()) if curve.any() else np.ones(len(curve))
+        own = abs(self.made_of) @ row_norms(rows, squared=True)
+        curve = np.maximum(row_norms(self.made_of @ rows, squared=True), _NO_CURVE * own) / (2.0 * alpha)
+        self.curve = np.where(curve > 0, curve, 1.0)  # a row of zeros has no part in f
         self._work = _PASSES * (rows.nnz if sparse.issparse(rows) else rows.size)
 
     def weights(self, theta: Floats, sign: Floats) -> Floats:
@@ -93,27 +97,32 @@ class HingeDual:
         """Newton's step: (2 alpha + sum of a a' / eps over the free ones) step = -slope."""
         made_of, price, r = self.made_of[free], 2.0 * self.alpha, len(slope)
         n_free = made_of.shape[0]
-        if min(n_free, r) ** 3 > self._work:
-            curves = sparse.diags(1.0 / eps[free])
+        if not n_free:
+            return -slope / price
+        curves = sparse.diags(1.0 / eps[free])
+        if min(n_free, r) ** 3 <= self._work:
+            try:
+                if n_free > r:
+                    between = made_of.T @ curves @ made_of
+                    system = safe_sparse_dot(self.rows.T, between @ self.rows, dense_output=True)
+                    system.flat[:: r + 1] += price
+                    return -_solved(system, slope)
+                if sparse.issparse(self.rows) or self.rows.shape[0] > 2 * r:
+                    free_rows = made_of @ self.rows
+                    system = safe_sparse_dot(free_rows, free_rows.T, dense_output=True)
+                else:
+                    system = made_of @ np.asarray(made_of @ self.table).T
+                system.flat[:: n_free + 1] += price * eps[free]
+                pull = _solved(system, made_of @ (self.rows @ slope))
+                return np.asarray((self.rows.T @ (made_of.T @ pull) - slope) / price)
+            except linalg.LinAlgError:
+                pass  # rows that are nearly sums of others; conjugate gradients do not mind
 
-            def times(v: Floats) -> Floats:
-                pull = made_of.T @ (curves @ (made_of @ (self.rows @ v.ravel())))
-                return price * v.ravel() + self.rows.T @ pull
+        def times(v: Floats) -> Floats:
+            pull = made_of.T @ (curves @ (made_of @ (self.rows @ v.ravel())))
+            return price * v.ravel() + self.rows.T @ pull
 
-            return np.asarray(cg(LinearOperator((r, r), times, dtype=np.float64), -slope, rtol=1e-3)[0])
-        if n_free > r:
-            between = made_of.T @ sparse.diags(1.0 / eps[free]) @ made_of
-            system = safe_sparse_dot(self.rows.T, between @ self.rows, dense_output=True)
-            system.flat[:: r + 1] += price
-            return -_solved(system, slope)
-        if sparse.issparse(self.rows) or self.rows.shape[0] > 2 * r:
-            free_rows = made_of @ self.rows
-            system = safe_sparse_dot(free_rows, free_rows.T, dense_output=True)
-        else:
-            system = made_of @ np.asarray(made_of @ self.table).T
-        system.flat[:: n_free + 1] += price * eps[free]
-        pull = _solved(system, made_of @ (self.rows @ slope)) if n_free else np.zeros(0)
-        return np.asarray((self.rows.T @ (made_of.T @ pull) - slope) / price)
+        return np.asarray(cg(LinearOperator((r, r), times, dtype=np.float64), -slope, rtol=1e-3)[0])
 
 
 def _solved(system: Floats, by: Floats) -> Floats:
@@ -124,19 +133,16 @@ def _solved(system: Floats, by: Floats) -> Floats:
 def least_hinge(dual: HingeDual, tol: float, max_iter: int) -> HingeAnswer:
     """Solve each column until primal and dual are apart by a share `tol`, or `max_iter` steps are made."""
     found = [_least_of_column(dual, sign, tol, max_iter) for sign in dual.sign.T]
-    weights, theta, values, gaps = zip(*found, strict=True)
+    weights, theta, values, gaps, falls = zip(*found, strict=True)
     # after each step of one column, the others stand where they began or ended
-    starts, ends = (np.array([one[place] for one in values]) for place in (0, -1))
-    history = np.concatenate(
-        [np.array(one) + ends[:place].sum() + starts[place + 1 :].sum() for place, one in enumerate(values)]
-    )
+    ends = np.array([one[-1] for one in falls])
     return HingeAnswer(
         weights=np.column_stack(weights),
         theta=np.column_stack(theta),
-        objective=float(history[-1]),
+        objective=float(sum(values)),
         gap=float(sum(gaps)),
-        history=history,
-        n_iter=max(len(one) - 1 for one in values),
+        history=np.concatenate([np.array(one) + ends[:place].sum() for place, one in enumerate(falls)]),
+        n_iter=max(len(one) - 1 for one in falls),
     )
 
 
@@ -169,36 +175,39 @@ class _Rounded:
 
 
 def _least_of_column(dual: HingeDual, sign: Floats, tol: float, max_iter: int) -> Any:
-    """Weights, multipliers, the objective so far after each step, and how far it is above the best."""
+    """Weights, multipliers, objective, by how much it may be above the best; minus the dual after steps."""
     price, patience = 2.0 * dual.alpha, _PATIENCE
-    w, margins, theta = np.zeros(dual.rows.shape[1]), np.zeros(len(dual.bend)), np.zeros(len(dual.bend))
-    best, lower, values = (w, theta), 0.0, [dual.gap(theta, dual.bend)]
-    eps, gap = _FIRST * dual.curve, values[0]
-    while gap > tol * values[-1] and patience and len(values) <= max_iter:
+    w, theta = np.zeros(dual.rows.shape[1]), np.zeros(len(dual.bend))
+    nearest = dual.gap(theta, dual.bend)
+    best, falls = (w, theta, nearest), [0.0]
+    eps, gap = _FIRST * dual.curve, nearest
+    while gap > tol * best[2] and patience and len(falls) <= max_iter:
         rounded, before, solved = _Rounded(dual, theta, eps), gap, None
+        margins = dual.margins(w, sign)
         while True:
             theta = rounded.theta(margins)
             own = dual.weights(theta, sign)
             value = float(dual.bend @ theta) - dual.alpha * float(own @ own)
             apart = dual.gap(theta, dual.bend - dual.margins(own, sign))
-            lower = max(lower, value)
-            if value + apart < values[-1]:
-                best = own, theta
-            values.append(min(values[-1], value + apart))
-            gap = values[-1] - lower
+            if apart <= nearest:
+                best, nearest = (own, theta, value + apart), apart
+            falls.append(min(falls[-1], -value))
+            gap = best[2] + falls[-1]
             free = (theta > dual.least) & (theta < dual.most)
-            if gap <= tol * values[-1] or apart <= 2.0 * rounded.gap(theta) or len(values) > max_iter:
+            if gap <= tol * best[2] or apart <= _LOOSE * rounded.gap(theta) or len(falls) > max_iter:
+                change = _NEXT if gap > _FAST * before else 1.0
                 break
             if solved is not None and (free == solved).all():
-                break  # what is left is rounding
+                change = _BACK  # what is left is rounding
+                break
             step = dual.step(price * (w - own), free, eps)
             along = dual.margins(step, sign)
             t = rounded.share(margins, along, price * float(w @ step), price * float(step @ step))
             if not t:
+                change = _BACK
                 break
             w, margins = w + t * step, margins + t * along
             solved = free if t > 0.9 else None
-        if gap > 0.1 * before:
-            eps = np.maximum(_NEXT * eps, _LAST * dual.curve)
+        eps = np.maximum(change * eps, _LAST * dual.curve)
         patience = _PATIENCE if gap < before else patience - 1
-    return *best, values, gap
+    return *best, gap, falls
