@@ -1,6 +1,7 @@
 """ConnectedKCenter and its steps: against all partitions, paths and sets of small graphs; known traps."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -412,6 +413,17 @@ def test_distances_out_of_range_are_refused():
         for edges in (PATH, None):
             with pytest.raises(ValueError, match=f"gives the distance {word} between two items"):
                 ConnectedKCenter(2, connectivity=edges, metric=lambda a, b, one=one: one).fit(X)
+
+
+def test_metrics_of_yes_and_no_and_those_without_sparse_rows():
+    X = np.random.default_rng(0).random((6, 5)) < 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = fitted(2, PATH, X.astype(float), metric="jaccard")
+    given = fitted(2, PATH, cdist(X, X, "jaccard"), metric="precomputed")
+    assert model.lower_bound_ == given.lower_bound_
+    with pytest.raises(ValueError, match="metric='chebyshev' takes no sparse rows"):
+        fitted(2, PATH, sparse.csr_array(X.astype(float)), metric="chebyshev")
 
 
 def test_constraints_are_refused_by_name():

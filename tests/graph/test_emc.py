@@ -350,6 +350,7 @@ def test_given_distances_are_those_of_the_rows():
         (odd[:5], "must be square"),
         (odd - 3, r"must not be negative"),
         (odd + np.eye(9, k=1), "must be symmetric"),
+        (odd + np.eye(9), r"itself must be 0; X\[0, 0\] is 1"),
     ):
         with pytest.raises(ValueError, match=words):
             EMC(2, metric="precomputed").fit(bad)

@@ -135,6 +135,35 @@ def test_nearly_equal_loads(numbers):
         assert np.abs(model.sizes_ / load.sum() * 20 - 1).max() <= 0.05
 
 
+@few_of(6, 60)
+def test_paths_and_trees_have_few_cuts(numbers):
+    """Every spanning tree of two neighbours is the same: others than the best cut have to be tried."""
+    missed = 0
+    for seed in numbers:
+        rng = np.random.default_rng(seed)
+        load, X = rng.integers(1, 10, size=60).astype(float), rng.normal(size=(60, 2))
+        edges = [(i, i + 1) for i in range(59)]
+        total, parts = load.cumsum(), {0.0: {0}}  # into how many parts what stands before here can be cut
+        for at in total.tolist():
+            near = [k for before, k in parts.items() if 0.8 <= 10 * (at - before) / total[-1] <= 1.2]
+            parts[at] = {k + 1 for one in near for k in one}
+        model = ConnectedKMeans(10, connectivity=edges, size_min=0.8, size_max=1.2, random_state=0)
+        try:
+            model.fit(X, size_weight=load)
+            assert (np.abs(10 * model.sizes_ / load.sum() - 1) <= 0.2 + 1e-9).all()
+        except UndecidedError:
+            missed += 10 in parts[total[-1]]
+    assert missed <= len(numbers) // 10
+
+
+def test_a_search_around_a_hub_has_an_end():
+    """Any two neighbours are nearly all there is; this took a minute."""
+    star = [(0, i) for i in range(1, 1000)]
+    X = np.random.default_rng(0).normal(size=(1000, 2))
+    with pytest.raises(UndecidedError):
+        ConnectedKMeans(100, connectivity=star, size_min=0.5, n_init=1, random_state=0).fit(X)
+
+
 @pytest.mark.parametrize("unit", [1e-300, 1e-12, 1e15, 1e300])
 def test_loads_in_any_unit(unit):
     """What is feasible is found, and no clusters change: not only where a solver's tolerance fits."""

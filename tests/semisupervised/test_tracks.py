@@ -121,7 +121,7 @@ def test_tracks_and_times_that_are_none(tracks, times, message):
 
 
 def test_more_than_can_be_told():
-    with pytest.raises(TypeError, match=r"times must be numbers, or dates \(datetime64\) without a time zone; got <U4"):
+    with pytest.raises(TypeError, match=r"or dates without a time zone .*; got <U4"):
         track_rows(np.eye(2), [0, 1], ["noon", "late"])
     with pytest.raises(ValueError, match="NaN"):
         track_rows([[np.nan]], [0])

@@ -13,7 +13,11 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
-from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS, euclidean_distances
+from sklearn.metrics.pairwise import (
+    PAIRWISE_BOOLEAN_FUNCTIONS,
+    PAIRWISE_DISTANCE_FUNCTIONS,
+    euclidean_distances,
+)
 from sklearn.preprocessing import normalize
 
 from coterie._arrays import Floats, Index
@@ -115,6 +119,14 @@ def distances_between(X: Any, Y: Any, metric: Any, kwargs: Mapping[str, Any] | N
         return cdist(X, Y, "sqeuclidean" if metric == "sqeuclidean" else "euclidean")
     if isinstance(metric, str) and metric == "sqeuclidean":
         return euclidean_distances(X, Y, squared=True)
+    if isinstance(metric, str) and metric not in PAIRWISE_DISTANCE_FUNCTIONS:
+        if not dense:
+            raise ValueError(
+                f"metric={metric!r} takes no sparse rows; take 'euclidean', 'cosine' or 'manhattan', or "
+                "a dense X."
+            )
+        if metric in PAIRWISE_BOOLEAN_FUNCTIONS:
+            X, Y = np.asarray(X, dtype=bool), np.asarray(Y, dtype=bool)
     return pairwise_distances(X, Y, metric=metric, **(kwargs or {}))
 
 
@@ -189,13 +201,16 @@ def merged(distances: Distances, known: Constraints, groups: list[Index], k: int
     return [np.sort(group) for group in members if group is not None]
 
 
-def check_distances(X: Any) -> None:
-    """Raise for given distances that are no square, or negative."""
+def check_distances(X: Any, *, own: bool = False) -> None:
+    """Raise for given distances that are no square, or negative; with `own`, of an item to itself not 0."""
     if X.shape[0] != X.shape[1]:
         raise ValueError(f"precomputed distances must be square; X has shape {X.shape}.")
     below = negative_entry(X)
     if below is not None:
         raise ValueError(f"distances must not be negative; {below}.")
+    at = int(X.diagonal().argmax()) if own else 0
+    if own and X[at, at] > 1e-6 * X.max():
+        raise ValueError(f"the distance of an item to itself must be 0; X[{at}, {at}] is {X[at, at]:g}.")
 
 
 def negative_entry(X: Any) -> str | None:

@@ -73,7 +73,8 @@ class Request:
         ),
     ]
     clusters: Annotated[
-        str | None, _k("Number of clusters; 2-10 or auto: it is chosen; COPCobweb finds it, without.")
+        str | None,
+        _k("Number of clusters; 2-10 or auto: chosen. COPCobweb finds it, --connected with --size-min, too."),
     ] = None
     id_column: Annotated[
         str | None, _option(None, "--id", "Column of ids. Without it items are row numbers, from 0.")

@@ -244,12 +244,7 @@ def read_problem(X: Any, connectivity: Any, metric: Any, ids: Any = None, **how:
     if isinstance(metric, str) and metric == "precomputed":
         if sparse.issparse(X):
             raise ValueError('metric="precomputed" takes all distances in a dense array; X is sparse.')
-        check_distances(X)
-        own = int(np.diag(X).argmax())
-        if X[own, own] > 1e-6 * X.max():
-            raise ValueError(
-                f"the distance of an item to itself must be 0; X[{own}, {own}] is {X[own, own]:g}."
-            )
+        check_distances(X, own=True)
         X = symmetric(X, "precomputed distances")
     elif isinstance(metric, str) and metric in ("euclidean", "l2", "sqeuclidean"):
         with np.errstate(over="ignore"):

@@ -119,7 +119,9 @@ def _overlaps(times: Any, code: Index, n_tracks: int) -> Index:
     if times.shape != code.shape:
         raise ValueError(f"times must have a value for each of the {len(code):,} rows; got {times.shape}.")
     if times.dtype.kind not in "iufMm":
-        raise TypeError(f"times must be numbers, or dates (datetime64) without a time zone; got {times.dtype}.")
+        raise TypeError(
+            f"times must be numbers, or dates without a time zone (datetime64); got {times.dtype}."
+        )
     order = np.argsort(code, kind="stable")[(code < 0).sum() :]
     none = times[order] != times[order]  # NaN and NaT
     if none.any():

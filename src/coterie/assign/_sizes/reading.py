@@ -100,13 +100,13 @@ class _Reader:
                 name,
             )
         is_share = np.array([share is not None for share in shares])
-        wrong = np.flatnonzero(is_share & (found > self.k))
+        wrong = np.flatnonzero(is_share & (found > max(self.k, 2)))  # 1.05 of all is no mistake
         if len(wrong):
             typed, what = given[wrong[0]], "load" if len(self.load) else "size"
             number = format_number(round(found[wrong[0]] * (100 if isinstance(typed, str) else 1)))
             raise ParameterError(
-                f"{name} of cluster {wrong[0]} is {typed!r}, a share of the mean size; above {self.k}, the "
-                f"number of clusters, it is more than there is. Write {number} for a {what} of {number}.",
+                f"{name} of cluster {wrong[0]} is {typed!r}, a share of the mean size; above "
+                f"{max(self.k, 2)} it is more than there is. Write {number} for a {what} of {number}.",
                 name,
             )
         in_numbers = found[is_share] * total / self.k

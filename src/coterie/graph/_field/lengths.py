@@ -104,7 +104,7 @@ def read_points(X: Any, metric: str) -> Any:
     given = metric == "precomputed"
     X = check_array(X, accept_sparse=False if given else "csr", dtype=np.float64)
     if given:
-        check_distances(X)
+        check_distances(X, own=True)
         X = symmetric(X, "distances")
         if X.diagonal().any():
             X = X.copy()
