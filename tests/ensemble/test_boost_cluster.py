@@ -540,6 +540,14 @@ def test_any_base(base, final):
     assert len(model.projections_) == model.n_iter_
 
 
+@pytest.mark.parametrize("unit", [1e100, 1e-100])
+def test_rows_whose_squares_of_squares_have_no_room_are_refused(unit):
+    rng, y = np.random.default_rng(0), np.repeat([0, 1], 50)
+    X, known = rng.normal(size=(100, 3)) + y[:, None], Constraints.sample(y, 30, random_state=0)
+    with pytest.raises(ValueError, match=r"rows of length 4e[+-]100: .* scale X"):
+        BoostCluster(2, random_state=0).fit(X * unit, constraints=known)
+
+
 def test_the_way_out_of_a_large_table_is_one(monkeypatch):
     X, y = load_iris(return_X_y=True)
     known = Constraints.sample(y, n_pairs=60, noise=0.1, random_state=0)

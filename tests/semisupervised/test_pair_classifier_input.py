@@ -229,6 +229,13 @@ def crowded():
     return rows, y, Constraints(pairs[::2], pairs[1::2], n_items=60)
 
 
+@every_kind
+def test_pairs_that_count_beyond_measure_are_refused(kind):
+    rows, y, known = crowded()
+    with pytest.raises(ParameterError, match="a pair counts 1e\\+300 times what a label counts"):
+        kind(weight=1e300).fit(rows, y, constraints=known)
+
+
 @outvoted
 @every_kind
 def test_a_search_that_is_cut_off_says_so(kind):

@@ -24,6 +24,7 @@ _MOST_FEATURES, _MOST_ROWS = 500, 500
 _NO_VALUE = 1e-12
 # Directions shorter than this, or longer than its inverse, have squares of squares near the end of float32.
 _LEAST_SINGLE = 1e-6
+_LONGEST = 1e70
 # Numbers of X that are centred at a time.
 _CHUNK = 1 << 20
 
@@ -44,6 +45,12 @@ class Scatter:
         m, d = self._rows.shape
         squared = self._rows.multiply(self._rows) if sparse.issparse(X) else self._rows**2
         self._length = np.sqrt(np.asarray(squared.sum(axis=1)).ravel()) + np.linalg.norm(self._shift)
+        longest = float(self._length.max(initial=0.0))
+        if longest and not 1.0 / _LONGEST < longest < _LONGEST:
+            raise ValueError(
+                f"X has rows of length {longest:.1g}: the squares of their squares are beyond what numbers "
+                "can hold; scale X."
+            )
         self._written_out = d <= _MOST_FEATURES
         self._covariance = (
             self._spread * self._covariance_of(X) if self._spread and self._written_out else 0.0

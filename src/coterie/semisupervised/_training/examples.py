@@ -19,6 +19,9 @@ from coterie._arrays import Floats, Index
 from coterie.constraints import Constraints
 from coterie.constraints._model import stated_pairs
 from coterie.constraints._reading import is_unknown
+from coterie.exceptions import ParameterError
+
+_MOST_STRENGTH = 1e30
 
 
 def read_partial(y: Any, X: Any) -> tuple[Any, Any]:
@@ -86,6 +89,12 @@ class Examples:
         """From the class of each row (-1: unknown), a row of signs for each class, and constraints."""
         pairs = stated_pairs(known, hard=True, margin=True)
         strength = weight * pairs.strength
+        if len(strength) and not strength.max() < _MOST_STRENGTH:
+            raise ParameterError(
+                f"a pair counts {strength.max():.1g} times what a label counts, which would not be heard "
+                f"beside it; give weights below {_MOST_STRENGTH:g}.",
+                "weight",
+            )
         kept = strength > 0
         labelled = np.flatnonzero(place >= 0)
         items = np.unique(np.concatenate([labelled, pairs.ij[kept].ravel()]))
