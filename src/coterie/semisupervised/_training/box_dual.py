@@ -38,8 +38,8 @@ _LOOSE = 10.0
 _NO_CURVE = 1e-5
 # Rounds in a row that may come no nearer before it is given up.
 _PATIENCE = 20
-# Equations are written out while their number cubed is below this many passes over the rows.
-_PASSES = 6_000
+# Equations are written out while their number cubed is below so many passes over the rows; most passes else.
+_PASSES, _MOST_PASSES = 6_000, 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,9 @@ class HingeDual:
             pull = made_of.T @ (curves @ (made_of @ (self.rows @ v.ravel())))
             return price * v.ravel() + self.rows.T @ pull
 
-        return np.asarray(cg(LinearOperator((r, r), times, dtype=np.float64), -slope, rtol=1e-3)[0])
+        system = LinearOperator((r, r), times, dtype=np.float64)
+        # wherever it ends, the step goes down
+        return np.asarray(cg(system, -slope, rtol=1e-3, maxiter=_MOST_PASSES)[0])
 
 
 def _solved(system: Floats, by: Floats) -> Floats:
