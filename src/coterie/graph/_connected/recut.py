@@ -19,7 +19,7 @@ from coterie.graph._connected.leaving import Adjacency
 from coterie.graph._connected.units import ClusterSums, UnitSums, add_unit, missed, worth
 
 # What a re-cut may do: lower the objective; also leave it higher, as long as no bound is missed by more; the
-# same, mostly by any such cut and not the best one; any.
+# same, every other time by any such cut and not the best one; any.
 LOWER, EXPLORE, WANDER, ANY = 0, 1, 2, 3
 _MODULUS = 2147483647  # of the random numbers of Park and Miller, with the factor 48271
 

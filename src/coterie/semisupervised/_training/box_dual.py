@@ -28,8 +28,8 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from coterie._arrays import Floats
 from coterie.semisupervised._training.examples import Examples
 
-# eps beside the curve of the dual in each multiplier: at first, in the next round, at last.
-_FIRST, _NEXT, _LAST = 1.0, 0.2, 1e-12
+# eps begins at the curve of the dual in each multiplier; what is left in the next round, and at last.
+_NEXT, _LAST = 0.2, 1e-12
 # It stays where a round leaves less than this share of the gap, and is raised where rounding alone is left.
 _FAST, _BACK = 0.3, 5.0
 # A round ends this many times as far from its optimum as that is from the one without eps.
@@ -182,7 +182,7 @@ def _least_of_column(dual: HingeDual, sign: Floats, tol: float, max_iter: int) -
     w, theta = np.zeros(dual.rows.shape[1]), np.zeros(len(dual.bend))
     nearest = dual.gap(theta, dual.bend)
     best, falls = (w, theta, nearest), [0.0]
-    eps, gap = _FIRST * dual.curve, nearest
+    eps, gap = dual.curve, nearest
     while gap > tol * best[2] and patience and len(falls) <= max_iter:
         rounded, before, solved = _Rounded(dual, theta, eps), gap, None
         margins = dual.margins(w, sign)
